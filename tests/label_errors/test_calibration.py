@@ -45,13 +45,23 @@ def test_it_is_the_optimum(seed: int) -> None:
     np.testing.assert_allclose(found, slow_logits(happened, features, classes), atol=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_coefficient_that_would_fall_is_left_out(seed: int) -> None:
+    """The optimum of two rising features, one of which falls in the data, is that of the other one alone."""
+    rng = np.random.default_rng(seed)
+    features, classes = rng.normal(0, 1, (600, 2)), rng.integers(0, 4, 600)
+    happened = rng.random(600) < chance(features[:, 0] - 0.6 * features[:, 1] + classes - 1.5)
+    found = fitted_logits(happened, features, classes, rising=2)
+    np.testing.assert_allclose(found, slow_logits(happened, features[:, :1], classes), atol=1e-5)
+
+
 @given(st.integers(0, 10**6), st.integers(0, 30), st.integers(1, 5), st.sampled_from(["all", "none", "some"]))
 @settings(deadline=None)
 def test_it_is_finite_on_any_data(seed: int, count: int, size: int, which: str) -> None:
     rng = np.random.default_rng(seed)
     features = np.repeat(rng.integers(0, 2, (count, 1)), 3, axis=1).astype(float)  # columns that depend on each other
     happened = {"all": np.ones(count), "none": np.zeros(count), "some": rng.integers(0, 2, count)}[which] > 0
-    found = fitted_logits(happened, features, rng.integers(0, size, count))
+    found = fitted_logits(happened, features, rng.integers(0, size, count), rising=seed % 4)
     assert found.shape == (count,)
     assert np.isfinite(found).all()
 

@@ -247,6 +247,37 @@ def test_boxes_around_nothing_do_not_teach_what_is_found() -> None:
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
 
 
+def test_of_detections_on_nothing_the_surer_one_is_more_suspicious() -> None:
+    """Missing objects limit the share of matches at high scores; this must not let the odds fall there."""
+    truth, found = drawn("documents", 3)
+    planted = plant(truth, {"overlooked": 0.1}, 3)
+    known = gather(evaluate(planted.ground_truth, found), threads=1)
+    for category in np.unique(known.table.detections.category):
+        rows = np.flatnonzero(np.isfinite(known.alone) & (known.table.detections.category == category))
+        assert (np.diff(known.alone[rows][np.argsort(known.score[rows])]) >= 0).all()
+
+
+def test_matches_on_crowds_do_not_teach_how_often_detections_match() -> None:
+    """Detections without an object are excused there. So only matches were left, and any detection would seem sure."""
+    truth, found = street(60, seed=4)
+    more = 1000 + np.arange(80)  # images with an object on a crowd, and its detection
+    whole, box = [0.0, 0.0, 640.0, 480.0], [100.0, 100.0, 80.0, 80.0]
+    images = np.append(truth.images.ids, more)
+    labels = GroundTruth.from_arrays(
+        image_ids=np.concatenate([truth.image_ids, more, more]), crowd=np.arange(len(truth) + 160) >= len(truth) + 80,
+        category_ids=np.append(truth.category_ids, np.ones(160, np.int64)), images=images,
+        boxes=np.concatenate([truth.boxes, np.tile(box, (80, 1)), np.tile(whole, (80, 1))]),
+        sizes=np.tile([640.0, 480.0], (len(images), 1)), categories={k: f"class {k}" for k in range(1, 13)},
+    )  # fmt: skip
+    detections = Detections.from_arrays(
+        image_ids=np.append(found.image_ids, more), category_ids=np.append(found.category_ids, np.ones(80, np.int64)),
+        boxes=np.concatenate([found.boxes, np.tile(box, (80, 1))]), scores=np.append(found.scores, np.full(80, 0.5)),
+    )  # fmt: skip
+    before, after = (gather(evaluate(gt, dt), threads=1) for gt, dt in ((truth, found), (labels, detections)))
+    by_row = [known.logits[np.argsort(known.table.detections.row)][: len(found)] for known in (before, after)]
+    np.testing.assert_allclose(by_row[1], by_row[0], rtol=1e-6)
+
+
 def test_a_class_is_in_doubt_before_a_box_that_another_detection_fits() -> None:
     """A neighbour's detection overlaps the object a little, too; it is no reason to draw the box again."""
     truth, found = street(100, seed=4)

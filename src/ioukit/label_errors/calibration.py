@@ -21,6 +21,7 @@ _STEPS = 25
 _EM_STEPS = 100
 _LEAST_VARIANCE = 0.01  # of the intercepts of the classes
 _RIDGE = 0.1  # of the normal prior of the other coefficients, except the common intercept
+_HELD = 1e12  # a curvature with which a coefficient does not move
 _FARTHEST = 20.0  # logits beyond this differ in no digit that matters
 _LEAST = 1e-4  # scores of 0 and 1 are taken as this far from both ends
 
@@ -47,6 +48,8 @@ def fitted_logits(
     features: Floats,
     classes: npt.NDArray[np.int64],
     used: Flags | None = None,
+    *,
+    rising: int = 0,
 ) -> Floats:
     """The logits of a logistic regression at each row.
 
@@ -58,6 +61,7 @@ def fitted_logits(
         features: (N, F) features; the common intercept is added.
         classes: (N,) class of each row, from 0.
         used: (N,) the rows that it is fitted to; all if ``None``.
+        rising: The coefficients of the first so many features are at least 0.
 
     Returns:
         (N,) logits, within [-20, 20].
@@ -73,6 +77,8 @@ def fitted_logits(
     ridge[0] = 1e-6
     wanted = happened.astype(np.float64)
     beta, offsets = np.zeros(design.shape[1]), np.zeros(size)
+    least = np.full(len(beta), -np.inf)
+    least[1 : 1 + rising] = 0.0
     logits = np.zeros(count)
     precision = 1.0  # of the prior of the intercepts of the classes
     loss = _loss(wanted, logits, beta, offsets, ridge, precision)
@@ -85,19 +91,22 @@ def fitted_logits(
         of_class = np.bincount(classes, missing, size) - precision * offsets
         diagonal = np.bincount(classes, weight, size) + precision
         across = np.stack([np.bincount(classes, weight * column, size) for column in design.T])
-        inner = products(design, weight) + np.diag(ridge) - np.einsum("fk,gk->fg", across / diagonal, across)
+        # Coefficients at their least value stay there, if the loss falls beyond it (projected Newton, Bertsekas 1982).
+        held = np.where((beta <= least) & (gradient < 0), _HELD, 0.0)
+        inner = products(design, weight) + np.diag(ridge + held) - np.einsum("fk,gk->fg", across / diagonal, across)
         step = np.linalg.solve(inner, gradient - np.einsum("fk,k->f", across, of_class / diagonal))
         class_step = (of_class - np.einsum("fk,f->k", across, step)) / diagonal
         pace = 1.0
         for _ in range(12):
-            tried = combined(design, beta + pace * step) + (offsets + pace * class_step)[classes]
-            reached = _loss(wanted, tried, beta + pace * step, offsets + pace * class_step, ridge, precision)
+            tried_beta = np.maximum(beta + pace * step, least)
+            tried = combined(design, tried_beta) + (offsets + pace * class_step)[classes]
+            reached = _loss(wanted, tried, tried_beta, offsets + pace * class_step, ridge, precision)
             if reached <= loss:
                 break
             pace /= 2
         else:
             break
-        beta, offsets, logits = beta + pace * step, offsets + pace * class_step, tried
+        beta, offsets, logits = tried_beta, offsets + pace * class_step, tried
         if loss - reached < 1e-9 * (1 + abs(loss)):
             break
         estimate = _precision_of(offsets, diagonal, precision)

@@ -33,7 +33,7 @@ _CONFIDENT = 0.2  # of the matches
 _NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
-_STEPS = (0.1, 0.2, 0.5, 0.7)  # of the overlaps with better detections; the first two also of those with objects
+_STEPS = (0.1, 0.2, 0.5)  # of the overlaps with better detections; the first two also of those with objects
 
 
 @dataclass(frozen=True)
@@ -95,45 +95,49 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     object_boxes = gt.boxes[objects.row] if held and gt is not None else None
     detection_boxes = dt.boxes[detections.row] if held and dt is not None else None
 
-    taking_part = table.takes_part()
     accusable = ~table.ignores(table.protocol.main_area) & (objects.special & _NEVER_ACCUSED == 0)
-    match, void = matched(table, pairs, np.flatnonzero(taking_part), FOUND, class_agnostic=False, threads=threads)
+    taking_part = table.takes_part()
+    match = matched(table, pairs, np.flatnonzero(taking_part), FOUND, class_agnostic=False, threads=threads)
     match_of, match_iou = np.full(len(objects), -1), np.full(len(objects), np.nan)
-    rows = np.flatnonzero(match >= 0)
-    match_of[match[rows]] = rows
+    hit = match >= 0
+    match_of[match[hit]] = np.flatnonzero(hit)
     at_match = np.flatnonzero(match[pairs.detection] == pairs.object)
     match_iou[pairs.object[at_match]] = pairs.iou[at_match]
 
+    same = detections.category[pairs.detection] == objects.category[pairs.object]
+    counts, single = accusable[pairs.object], objects.special[pairs.object] & _GROUP == 0
+    on_ignored, on_crowd, on_object = (
+        np.bincount(pairs.detection[chosen & (pairs.iou >= FOUND)], minlength=len(table))
+        for chosen in (~counts & single, ~counts & ~single & same, counts)
+    )
     # Detections on ignored objects of any class, or on crowds of their own, do not show overlooked objects. Those on
     # crowds may still lie on an object whose label is wrong.
-    on_single = pairs.detection[
-        ~accusable[pairs.object] & (pairs.iou >= FOUND) & (objects.special[pairs.object] & _GROUP == 0)
-    ]
-    free = taking_part & (match < 0) & ~table.is_not_exhaustive()
-    free[on_single] = False
-    on_any = pairs.detection[accusable[pairs.object] & (pairs.iou >= FOUND)]
-    open_ = free & ~void
-    open_[on_any] = False
-
-    same = detections.category[pairs.detection] == objects.category[pairs.object]
-    other = match[pairs.detection] != pairs.object
-    beside = [largest(pairs.iou, pairs.detection, other & chosen, len(detections)) for chosen in (same, ~same)]
-    judged = ((free & ~void) | ((match >= 0) & accusable[np.maximum(match, 0)])) if len(objects) else open_
-    apart = judged & (np.maximum(*beside) < FOUND)
+    telling = taking_part & ~table.is_not_exhaustive() & (on_ignored == 0)
+    free = telling & ~hit
+    open_ = free & (on_crowd == 0) & (on_object == 0)
+    judged = (free & (on_crowd == 0)) | (hit & np.append(accusable, False)[match])
+    # Detections are compared as they would be without their object: only those that would be open then, and only by
+    # the overlaps that they would keep. A match on a crowd, for example, would not be open.
+    alike = judged & telling & (on_crowd == 0) & (on_object <= 1)
+    beside = [largest(pairs.iou, pairs.detection, (pairs.iou < FOUND) & chosen, len(table)) for chosen in (same, ~same)]
     around = [_steps(overlap, _STEPS[:2]) for overlap in beside]
+    better: list[Floats] = []
     if detection_boxes is not None:
-        around += [_steps(overlap, _STEPS) for overlap in _better_neighbours(table, detection_boxes, threads)]
+        better = [_steps(overlap, _STEPS) for overlap in _better_neighbours(table, detection_boxes, threads)]
     scores = score_features(detections.score)
     category = detections.category.astype(np.int64)
-    hit = match >= 0
-    logits, alone = (
-        np.where(judged | free, fitted_logits(hit, np.concatenate(features, axis=1), category, used), -math.inf)
-        for features, used in (([scores, *around], apart), ([scores], judged))
-    )
+    alone = fitted_logits(hit, scores, category, judged, rising=scores.shape[1])
+    # Second detections of objects, which are many, teach what a better detection beside one means. The odds, and what
+    # an object beside it means, are those of matches to open detections.
+    order = fitted_logits(hit, np.concatenate([scores, *better], axis=1), category, alike, rising=scores.shape[1])
+    features = np.concatenate([order[:, None], *around], axis=1)
+    logits = fitted_logits(hit, features, category * 0, alike & (hit | open_), rising=1)
+    logits, alone = (np.where(judged | free, values, -math.inf) for values in (logits, alone))
 
     # How often confident detections match nothing bounds how often objects were overlooked.
-    confident = logits >= np.quantile(logits[judged & hit], 1 - _CONFIDENT) if (judged & hit).any() else judged
-    annotated = ((confident & open_).sum() + 0.5) / ((confident & judged & hit).sum() + 1.0)
+    usual = alike & hit
+    confident = logits >= np.quantile(logits[usual], 1 - _CONFIDENT) if usual.any() else alike
+    annotated = ((confident & open_).sum() + 0.5) / ((confident & usual).sum() + 1.0)
 
     right = chance(alone)
     own = largest(right[pairs.detection], pairs.object, same & (pairs.iou >= FOUND), len(objects))
@@ -161,11 +165,10 @@ def matched(
     *,
     class_agnostic: bool,
     threads: int | None,
-) -> tuple[Rows, Flags]:
-    """Match detections to objects, best scores first; each takes the free object with the highest IoU.
+) -> Rows:
+    """(N,) the object of each detection, -1 for none: best scores first, each takes the free one with the highest IoU.
 
-    Returns:
-        (N,) the object of each detection, -1 for none, and (N,) whether it matches an ignored one instead.
+    Ignored objects are taken, too, but do not count.
     """
     protocol = Protocol(
         name="labels",
@@ -179,11 +182,9 @@ def matched(
     object_of = np.full(len(again.detections["row"]), -1)
     object_of[again.pairs["detection"]] = again.objects["row"][again.pairs["object"]]
     ignored = threshold_bits(again.detections["ignored"][:, 0], 0)
-    match, void = np.full(len(table), -1), np.zeros(len(table), np.bool_)
-    rows = chosen[again.detections["row"]]
-    match[rows] = np.where(ignored, -1, object_of)
-    void[rows] = ignored
-    return match, void
+    match = np.full(len(table), -1)
+    match[chosen[again.detections["row"]]] = np.where(ignored, -1, object_of)
+    return match
 
 
 def matched_among(
@@ -204,7 +205,7 @@ def matched_among(
     pairs = evidence.pairs
     among = NearPairs(pairs.detection[wanted], pairs.object[wanted], pairs.iou[wanted], pairs.least)
     free = np.flatnonzero(evidence.free)
-    match, _ = matched(evidence.table, among, free, threshold, class_agnostic=class_agnostic, threads=threads)
+    match = matched(evidence.table, among, free, threshold, class_agnostic=class_agnostic, threads=threads)
     at = np.flatnonzero(match[among.detection] == among.object)
     return among.object[at], among.detection[at], among.iou[at]
 

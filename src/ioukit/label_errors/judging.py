@@ -92,11 +92,12 @@ def swapped(evidence: Evidence) -> Suspicions:
     """
     table, pairs = evidence.table, evidence.pairs
     same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
-    strength = evidence.strength
-    own, other = (
-        strongest(strength, pairs.object, chosen, len(table.objects))
-        for chosen in (same, ~same & evidence.free[pairs.detection])
-    )
+    strength, free = evidence.strength, evidence.free[pairs.detection]
+    # A detection that fits this object better than the one that it matches is free, too, if that one has another.
+    spare = np.bincount(pairs.object[same & free & (pairs.iou >= FOUND)], minlength=len(table.objects) + 1) > 0
+    match = evidence.match[pairs.detection]
+    free |= spare[match] & (pairs.iou > np.append(evidence.match_iou, np.nan)[match])
+    own, other = (strongest(strength, pairs.object, chosen, len(table.objects)) for chosen in (same, ~same & free))
     strength = np.append(strength, 0.0)  # of none
     lead = strength[other] - strength[own]
     slope = _slope(lead[evidence.accusable])
