@@ -117,6 +117,32 @@ def test_results_lose_void_pixels(labels: Path, tmp_path: Path) -> None:
     assert "2 x mask with pixels that are void in the ground truth; these pixels do not count" in note
 
 
+def test_results_of_some_sequences_can_be_read(labels: Path) -> None:
+    gt = read(labels, sequences=["cows"])
+    with pytest.raises(DatasetError, match=r"found 'bear'; the argument sequences of the results \(--dt-option"):
+        read_detections(labels, ground_truth=gt)
+    assert read_detections(labels, ground_truth=gt, sequences=["cows"]).image_labels().tolist() == ["cows/00000"]
+    chosen = ("--gt-option", "sequences=cows", "--dt-option", "sequences=cows")
+    assert run_here("tracks", labels, labels, *chosen).out.splitlines()[1].split()[:2] == ["cows", "100.000"]
+    with pytest.raises(DatasetError, match="a folder of PNG files for the sequence 'dog', found none"):
+        read_detections(labels, ground_truth=gt, sequences=["dog"])
+    nothing: list[str] = []
+    for wrong in ("cows", nothing):
+        with pytest.raises(ValueError, match="sequences must be a list of names, one at least, got"):
+            read_davis(labels, sequences=wrong)
+
+
+def test_pixels_of_one_bit(tmp_path: Path) -> None:
+    """As programs write masks of a single object."""
+    file = tmp_path / "gt" / "bear" / "00000.png"
+    file.parent.mkdir(parents=True)
+    pixels = np.zeros((HIGH, WIDE), bool)
+    pixels[2:4, 3:8] = True
+    pytest.importorskip("PIL.Image").fromarray(pixels).save(file)
+    gt = read_davis(tmp_path / "gt")
+    assert (gt.attributes["track_id"].tolist(), gt.areas.tolist()) == ([1], [10])
+
+
 def test_results_go_with_ground_truth_of_other_formats(labels: Path) -> None:
     images = ["bear/00000", "bear/00001", "bear/00002", "cows/00000"]
     columns: dict[str, Any] = {"image_ids": [1], "category_ids": [4], "boxes": [[0, 0, 5, 5]]}

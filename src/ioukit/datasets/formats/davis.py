@@ -40,7 +40,8 @@ _OBJECT, _VOID_NAME = "object", "void"
 _ALONE = f"mask with the value {_VOID}, which is an object here and not void: no other value is there"
 _ON_VOID = "mask with pixels that are void in the ground truth; these pixels do not count"
 _WHICH = "the argument sequences of the ground truth (--gt-option sequences=@FILE) says which are evaluated"
-_PATTERN = "*.[pP][nN][gG]"
+_WHICH_FOUND = "the argument sequences of the results (--dt-option sequences=@FILE) says which are read"
+_PATTERN = "*.png"
 _FOLDERS = "a folder with a folder of PNG files per sequence, or the folder of a sequence"
 _GREY, _PALETTE = 0, 3  # the types of colours in the header of a PNG
 _BYTES_PER_PIXEL = 1 / 8
@@ -83,7 +84,8 @@ def read_davis(
 
     Args:
         path: The folder of the sequences, such as ``DAVIS/Annotations/480p``, or that of one of them.
-        sequences: The names of the sequences to read, such as the lines of ``ImageSets/2017/val.txt``; all if ``None``.
+        sequences: The names of the sequences to read, such as the lines of ``ImageSets/2017/val.txt``, one at least;
+            all if ``None``.
         on_invalid: ``"error"`` refuses an invalid file, ``"drop"`` leaves its frame out and counts it.
             ``"pycocotools"`` is the same as ``"error"``.
         threads: How many threads read files; all cores if ``None``.
@@ -93,16 +95,13 @@ def read_davis(
             has another size than those before; names the file, what was expected and what came.
         OSError: If a file cannot be read.
         ModuleNotFoundError: If Pillow is not installed.
+        ValueError: If there is no name in ``sequences``, or it is a string.
     """
     problems, source = Problems.of(on_invalid), os.fspath(path)
-    folders = _sequences(path)
-    for name in sequences or ():
-        if name not in folders:
-            refuse(source, f"a folder of PNG files for the sequence {abbreviate(name)}", "none")
     images: list[str] = []
     frames: list[_Frame] = []
-    for name in folders if sequences is None else dict.fromkeys(sequences):
-        files = _files_of(folders[name])
+    for name, folder in _sequences(path, sequences).items():
+        files = _files_of(folder)
         first: tuple[Path, tuple[int, int]] | None = None
         for at, read in _read_frames([_File(file) for file in files], problems, threads):
             with problems.record("bad frame"):
@@ -136,6 +135,7 @@ def read_davis_detections(
     path: str | os.PathLike[str],
     *,
     ground_truth: GroundTruth | None = None,
+    sequences: Sequence[str] | None = None,
     on_invalid: OnInvalid = "error",
     threads: int | None = None,
 ) -> Detections:
@@ -147,6 +147,7 @@ def read_davis_detections(
         path: The folder of the sequences, or that of one. If the ground truth has one sequence, a folder with its files
             may have any name.
         ground_truth: The data set: it has the frames, and one class.
+        sequences: As there: those that the ground truth has, if it was read with this argument, too.
         on_invalid: As for :func:`read_davis`.
         threads: As there.
 
@@ -155,13 +156,14 @@ def read_davis_detections(
             there, or there is no ``ground_truth`` or one with several classes.
         OSError: If a file cannot be read.
         ModuleNotFoundError: If Pillow is not installed.
+        ValueError: As for :func:`read_davis`.
     """
     gt, problems, source = required(ground_truth, path, "frames and classes"), Problems.of(on_invalid), os.fspath(path)
     named = zip(gt.categories.ids.tolist(), gt.categories.names, strict=True)
     classes = [number for number, name in named if name != _VOID_NAME]
     if len(classes) != 1:
         refuse(f"{source}: {gt.source}", "a ground truth with one class, as the files say none", f"{len(classes)}")
-    files = _files_of_results(path, gt, problems)
+    files = _files_of_results(path, sequences, gt, problems)
     images: list[int] = []
     frames: list[_Frame] = []
     for at, frame in _read_frames(files, problems, threads):
@@ -248,8 +250,20 @@ def _check_size(file: Path, size: tuple[int, int], expected: tuple[float, float]
         refuse(str(file), f"{expected[0]:g} x {expected[1]:g} pixels, {why}", f"{size[0]} x {size[1]}")
 
 
-def _sequences(path: str | os.PathLike[str]) -> dict[str, Path]:
-    """The folder of each sequence by its name."""
+def _sequences(path: str | os.PathLike[str], chosen: Sequence[str] | None) -> dict[str, Path]:
+    """The folder of each sequence by its name; of those that are chosen, if some are."""
+    if isinstance(chosen, str) or (chosen is not None and not len(chosen)):
+        raise ValueError(f"sequences must be a list of names, one at least, got {chosen!r}")
+    folders = _all_sequences(path)
+    if chosen is None:
+        return folders
+    for name in chosen:
+        if name not in folders:
+            refuse(os.fspath(path), f"a folder of PNG files for the sequence {abbreviate(name)}", "none")
+    return {name: folders[name] for name in chosen}
+
+
+def _all_sequences(path: str | os.PathLike[str]) -> dict[str, Path]:
     root = existing_folder(path, _FOLDERS)
     if first_file(root, ".png") is not None:
         return {os.path.basename(os.path.abspath(root)): root}
@@ -266,20 +280,22 @@ def _files_of(folder: Path) -> list[Path]:
     return files
 
 
-def _files_of_results(path: str | os.PathLike[str], gt: GroundTruth, problems: Problems) -> list[_File]:
+def _files_of_results(
+    path: str | os.PathLike[str], sequences: Sequence[str] | None, gt: GroundTruth, problems: Problems
+) -> list[_File]:
     """The files of all frames of the ground truth."""
     frames: dict[str, dict[str, int]] = {}
     for at, name in enumerate(gt.images.names):
         sequence, _, file = (name or str(gt.images.labels[at])).rpartition("/")
         frames.setdefault(sequence, {})[file.rpartition(".")[0] or file] = at
-    folders = _sequences(path)
+    folders = _sequences(path, sequences)
     if len(folders) == len(frames) == 1:
         folders = dict(zip(frames, folders.values(), strict=True))
     found: dict[str, dict[str, Path]] = {}
     for name, folder in folders.items():
         with problems.record("unknown sequence"):
             if name not in frames:
-                refuse(str(folder), f"the name of a sequence of {gt.source}", abbreviate(name))
+                refuse(str(folder), f"the name of a sequence of {gt.source}", f"{abbreviate(name)}; {_WHICH_FOUND}")
             found[name] = {file.stem: file for file in _files_of(folder)}
     for name, images in frames.items():
         with problems.record("missing sequence"):

@@ -106,6 +106,8 @@ def read_png(path: str | os.PathLike[str], where: str) -> SegmentMap:
 def read_label_png(path: str | os.PathLike[str], where: str, *, needed_by: str) -> npt.NDArray[Any]:
     """(H, W) the integers in a PNG file of one channel; with a palette, the numbers and not the colours.
 
+    Pixels of 1 bit are 0 or 1.
+
     Args:
         path: The file.
         where: What messages call it.
@@ -120,7 +122,7 @@ def read_label_png(path: str | os.PathLike[str], where: str, *, needed_by: str) 
     try:
         with image.open(path) as opened:
             kind, mode = opened.format, opened.mode
-            pixels: npt.NDArray[Any] = np.asarray(opened)
+            pixels: npt.NDArray[Any] = np.asarray(opened, np.uint8 if mode == "1" else None)
     except FileNotFoundError:
         raise
     except Exception as error:  # for a broken file, Pillow may raise errors of many kinds
