@@ -214,6 +214,24 @@ def test_wrong_marks(marks: dict[str, Any], message: str) -> None:
     assert len(evaluator) == 0
 
 
+@pytest.mark.parametrize(
+    ("protocol", "mark", "note"),
+    [
+        ("mot17", "crowd", "the protocol MOT17 does not read this flag, so they count as objects to track"),
+        ("mot17", "iscrowd", "the protocol MOT17 does not read this flag, so they count as objects to track"),
+        ("plain", "ignore", "nothing is left out, so they count as objects to track; a protocol such as 'mot17'"),
+    ],
+)
+def test_a_mark_that_the_protocol_does_not_read_is_noted(protocol: str, mark: str, note: str) -> None:
+    evaluator = TrackEvaluator(protocol=protocol, categories=PEDESTRIANS)
+    assert counted(evaluator, **{mark: [0, 1]}) == [2, 2]
+    notes = evaluator.compute().notes
+    assert any(f"targets: 1 object with the flag {mark.removeprefix('is')}: {note}" in one for one in notes)
+    read_by = TrackEvaluator(protocol="mot17", categories=PEDESTRIANS)
+    assert counted(read_by, ignore=[0, 1]) == [1, 2]
+    assert not any("with the flag" in one for one in read_by.compute().notes)
+
+
 def test_conf_is_refused_only_where_it_may_be_meant() -> None:
     with pytest.raises(DatasetError, match="expected the key 'ignore', true where conf is 0"):
         counted(TrackEvaluator(), conf=[1, 0])
