@@ -110,7 +110,9 @@ def fed(protocol: Any, gt: GroundTruth, dt: Detections, *, masks: bool) -> Track
         objects = frame(gt, np.flatnonzero(gt.image_ids == number), masks=masks)
         found = frame(dt, np.flatnonzero(found_in == number), masks=masks)
         for name in LISTS:
-            if name in gt.images.attributes:
+            if name in gt.images.attributes and (
+                name == LISTS[1] or not getattr(protocol, "classes_of_objects", False)
+            ):
                 objects[name] = gt.images.attributes[name][image]
         sequence = int(frames.sequence[image])
         evaluators[sequence % 2].update([found], [objects], sequence=frames.names[sequence])
@@ -190,6 +192,9 @@ def test_what_a_protocol_needs_is_refused_at_once() -> None:
         TrackEvaluator(protocol="kitti", categories=["x", "Car"]).update([PAIR], [PAIR], sequence="a")
     with pytest.raises(DatasetError, match=r"targets\[0\]: expected the key 'neg_category_ids'"):
         TrackEvaluator(protocol="tao").update([{**PAIR, "scores": [1, 1]}], [PAIR], sequence="a")
+    guided = TrackEvaluator(protocol="burst-exemplar-guided", iou_type="bbox")  # which needs no neg_category_ids
+    with pytest.raises(DatasetError, match=r"targets\[0\]: expected the key 'not_exhaustive_category_ids'"):
+        guided.update([{**PAIR, "scores": [1, 1]}], [PAIR], sequence="a")
     with pytest.raises(DatasetError, match=r"predictions\[0\]: expected the key 'scores'"):
         TrackEvaluator(protocol="tao").update([PAIR], [PAIR], sequence="a")
 
@@ -230,6 +235,31 @@ def test_a_mark_that_the_protocol_does_not_read_is_noted(protocol: str, mark: st
     read_by = TrackEvaluator(protocol="mot17", categories=PEDESTRIANS)
     assert counted(read_by, ignore=[0, 1]) == [1, 2]
     assert not any("with the flag" in one for one in read_by.compute().notes)
+
+
+def test_the_lists_of_a_video_are_the_same_in_each_frame() -> None:
+    evaluator = TrackEvaluator(protocol="tao")
+    objects = {**PAIR, LISTS[0]: [3, 4], LISTS[1]: []}
+    found = {**PAIR, "scores": [1, 1]}
+    evaluator.update([found], [objects], sequence="a")
+    evaluator.update([found] * 2, [{**objects, LISTS[0]: [4, 3, 3]}, objects], sequence="a")
+    evaluator.update([found], [{**objects, LISTS[0]: []}], sequence="b")
+    expected = r"expected the list of the video in each frame, \[3, 4\], found \[4\]"
+    with pytest.raises(DatasetError, match=rf"targets\[1\]: neg_category_ids: {expected}"):
+        evaluator.update([found] * 2, [objects, {**objects, LISTS[0]: [4]}], sequence="a")
+    with pytest.raises(DatasetError, match=rf"targets\[0\]: neg_category_ids: {expected}"):
+        evaluator.update([found], [{**objects, LISTS[0]: [4]}], sequence="a")
+    assert len(evaluator) == 4
+
+
+@pytest.mark.parametrize(("scores", "expected"), [((0.1, 0.9), 0.5), ((0.9, 0.1), 1.0)])
+def test_the_score_of_a_record_is_that_of_its_first_frame(scores: tuple[float, float], expected: float) -> None:
+    evaluator = TrackEvaluator(protocol="youtube-vis")
+    objects = painted_frame([slice(0, 2)], track_ids=[1])
+    for score in scores:
+        found = painted_frame([slice(0, 2), slice(4, 6)], track_ids=[1, 2], scores=[score, 0.5])
+        evaluator.update([found], [objects], sequence="a")
+    assert evaluator.compute().summary["AP_all"] == pytest.approx(expected)
 
 
 def test_conf_is_refused_only_where_it_may_be_meant() -> None:

@@ -18,7 +18,7 @@ from ioukit._checks import check_format, check_threads, pluralize
 from ioukit._keywords import answers_keywords
 from ioukit._near_names import Answering
 from ioukit.datasets.columns.id_lists import IdLists
-from ioukit.datasets.formats.text_files import refuse
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
 from ioukit.evaluation.evaluator.evaluator import Evaluator
 from ioukit.evaluation.evaluator.reading import Reader
@@ -30,7 +30,7 @@ from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.overlap.pairwise import pairwise_intersection
 from ioukit.regions.formats import convert
 from ioukit.tracks.evaluating import evaluate_tracks
-from ioukit.tracks.federated import LISTS
+from ioukit.tracks.federated import lists_needed
 from ioukit.tracks.protocols import PLAIN, TRACK_PROTOCOLS, track_protocol_of
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class TrackEvaluator(Answering):
             self._left_out = {*rules.ignored_flags, *rules.region_flags}
         elif self._protocol is not None:
             self._left_out = {rules.flag} if rules.flag else {one.flag for one in all_rules if one.flag}
+        self._lists = lists_needed(are_of_objects=rules.classes_of_objects) if rules.federated else ()
         self._readers = tuple(self._reader(side, box_format) for side in _SIDES)
         self.reset()
 
@@ -144,7 +145,7 @@ class TrackEvaluator(Answering):
             reader.needs = tuple(name for name in reader.needs if name != "scores")
         reader.needs += (_TRACKS,)
         if side == "targets":
-            reader.needs += (*(name for name, _ in rules.limits), *(LISTS if rules.federated else ()))
+            reader.needs += (*(name for name, _ in rules.limits), *self._lists)
             reader.optional += tuple(sorted(self._flags | self._limited))
         return reader
 
@@ -170,8 +171,9 @@ class TrackEvaluator(Answering):
                 beside, under the names that readers give them: booleans (N,) such as ``ignore`` (``conf`` 0 of
                 MOTChallenge), ``crowd`` (or ``iscrowd``) and ``dont_care``, and KITTI's numbers ``truncated`` and
                 ``occluded``. TAO needs ``neg_category_ids`` and ``not_exhaustive_category_ids`` of the video, lists of
-                labels, in each frame; YouTube-VIS reads ``area`` (N,). A region without a track has the id -1: an
-                object with a mark by which the protocol leaves objects out, or of a class that it does not evaluate.
+                labels, the same in each frame; YouTube-VIS reads ``area`` (N,). A region without a track has the id
+                -1: an object with a mark by which the protocol leaves objects out, or of a class that it does not
+                evaluate.
             sequence: The name of the sequence.
 
         Raises:
@@ -204,9 +206,11 @@ class TrackEvaluator(Answering):
                 is_void = is_void | (objects.columns[_TRACK] == _NO_TRACK)
             _check_void(predicted.rows, objects.rows, np.flatnonzero(is_void).tolist())
         lists = {}
-        for name in LISTS if self._rules.federated else ():
+        for name in self._lists:
             found = joined([frame[name] for frame in given[1]], Member("targets", name, (), "iu"))
             lists[name] = IdLists(found.rows.astype(np.int64), np.cumsum(found.counts))
+            before = self._sequences.get(sequence)
+            _check_same_list(name, lists[name], set((before[0].lists if before else lists)[name][0].tolist()))
         self._sequences.setdefault(sequence, []).append(_Frames(predicted, objects, lists))
 
     def _read(self, reader: Reader, records: Records) -> _Side:
@@ -340,6 +344,14 @@ def _column(parts: Sequence[_Side], name: str, missing: float) -> np.ndarray[Any
     return np.concatenate(
         [part.columns[name] if name in part.columns else np.full(len(part.rows.labels), missing) for part in parts]
     )
+
+
+def _check_same_list(name: str, lists: IdLists, expected: set[int]) -> None:
+    """Refuses a frame with another list than others of its video: all of them would count for all frames."""
+    for at, found in enumerate(lists.tolist()):
+        if set(found) != expected:
+            which = f"the list of the video in each frame, {abbreviate(sorted(expected))}"
+            refuse(f"targets[{at}]: {name}", which, abbreviate(sorted(set(found))))
 
 
 def _check_sizes(sides: Sequence[tuple[str, Rows]]) -> None:
