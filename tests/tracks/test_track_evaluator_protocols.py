@@ -336,6 +336,9 @@ def test_only_what_is_left_out_lacks_a_track(protocol: str, names: list[str] | N
 def test_a_region_of_an_evaluated_class_without_a_track(mark: str) -> None:
     evaluator = TrackEvaluator(protocol="plain")
     assert counted(evaluator, track_ids=[1, -1], **{mark: [0, 1]}) == [1, 2]
+    with pytest.raises(DatasetError, match=r"targets\[0\]: track_ids: row 1: expected each track once per class"):
+        counted(evaluator, track_ids=[1, 1], **{mark: [1, 1]})  # with an id, both count
+    assert len(evaluator) == 1
 
 
 def test_evaluators_of_two_protocols_do_not_merge() -> None:

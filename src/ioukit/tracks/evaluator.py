@@ -128,10 +128,11 @@ class TrackEvaluator(Answering):
         all_rules = [*TRACK_PROTOCOLS.values(), rules]  # sequences may show the protocol by their names
         self._flags = {name for one in all_rules for name in (*one.ignored_flags, *one.region_flags, one.flag) if name}
         self._limited = {name for one in all_rules for name, _ in one.limits}
+        self._keeps_ids = self._protocol is not None and not rules.classes  # what has an id counts, whatever its marks
         self._left_out = self._flags  # marks by which an object may be one that does not count
         if rules.classes:
             self._left_out = {*rules.ignored_flags, *rules.region_flags}
-        elif self._protocol is not None:
+        elif self._keeps_ids:
             self._left_out = {rules.flag} if rules.flag else {one.flag for one in all_rules if one.flag}
         self._lists = lists_needed(are_of_objects=rules.classes_of_objects) if rules.federated else ()
         self._readers = tuple(self._reader(side, box_format) for side in _SIDES)
@@ -225,8 +226,11 @@ class TrackEvaluator(Answering):
         order = np.lexsort((tracks, rows.labels, frames))
         lowest: Any = 0
         if columns or self._rules.classes:
-            lowest = np.where(self._can_lack_track(rows, columns), _NO_TRACK, 0)
-            order = order[lowest[order] == 0]
+            is_out = self._can_lack_track(rows, columns)
+            lowest = np.where(is_out, _NO_TRACK, 0)
+            if self._keeps_ids:
+                is_out &= tracks == _NO_TRACK
+            order = order[~is_out[order]]
         same = [np.diff(column[order]) == 0 for column in (tracks, rows.labels, frames)]
         for wrong, expected in (
             (np.flatnonzero(tracks < lowest), "the id of a track, a whole number of at least 0"),
@@ -300,7 +304,7 @@ class TrackEvaluator(Answering):
         flags = {name: _column(targets, name, False) for name in sorted(given & self._flags)}
         numbers = {name: _column(targets, name, math.nan) for name in sorted(given - self._flags)}
         gt = dataclasses.replace(gt, images=images, flags=flags, attributes=numbers)
-        if self._protocol is not None and not self._rules.classes:  # classes do not tell which regions have no track
+        if self._keeps_ids:
             gt = gt[np.flatnonzero(gt.attributes[_TRACK] != _NO_TRACK)]
         dt = dataclasses.replace(dt, attributes={_TRACK: _column(predictions, _TRACK, _NO_TRACK)})
         return evaluate_tracks(gt, dt, protocol=self._protocol, iou_type=self._kind.name, threads=self._threads)
@@ -373,7 +377,7 @@ def _check_void(predicted: Rows, objects: Rows, void: Sequence[int]) -> None:
     for row in void:
         frame, at = place_of(row, objects.counts)
         found = predicted.regions[0][int(ends[frame]) - predicted.counts[frame] : int(ends[frame])]
-        pixels = pairwise_intersection(found, objects.regions[0][[row]])
+        pixels = pairwise_intersection(found, objects.regions[0][[row]], threads=1)
         if pixels.any():
             expected = (
                 f"no pixel that is void in targets[{frame}], row {at}: take these pixels out of the predictions, and "
