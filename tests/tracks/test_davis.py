@@ -89,6 +89,14 @@ def test_the_protocol_is_that_of_the_files(tmp_path: Path) -> None:
     assert "evaluated by the protocol DAVIS" in run.err
     assert "evaluated by" not in run_here("tracks", gt, dt, "--protocol", "davis").err
     assert run_here("tracks", gt, dt).out.splitlines()[0].split()[1] == "J&F"
+    boxes = evaluate_tracks(gt, dt, iou_type="bbox")
+    assert boxes.protocol == "plain"
+    assert any(
+        note.endswith(
+            "compared by 'bbox', so evaluated by the protocol plain and not by DAVIS, which compares 'segm' alone"
+        )
+        for note in boxes.notes
+    )
     plain = evaluate_tracks(gt, dt, protocol="plain", iou_type="segm")
     assert (plain.protocol, plain.summary["HOTA"]) == ("plain", expected.summary["HOTA"])
 

@@ -97,7 +97,18 @@ def test_burst_is_recognised_and_leaves_out_distractors(tmp_path: Path) -> None:
     assert any(
         "evaluated by the protocol BURST, which leaves out 1 of 3 objects and 0 of 2" in note for note in ours.notes
     )
-    assert evaluate_tracks(*files, iou_type="bbox").protocol == "plain"
+    boxes = evaluate_tracks(*files, iou_type="bbox")
+    assert boxes.protocol == "plain"
+    assert any(
+        note.endswith(
+            "compared by 'bbox', so evaluated by the protocol plain and not by BURST; protocol='burst' (--protocol "
+            "burst) has the rules of the benchmark for 'bbox', too"
+        )
+        for note in boxes.notes
+    )
+    for protocol in ("plain", "burst"):
+        named = evaluate_tracks(*files, protocol=protocol, iou_type="bbox")
+        assert not any("compared by" in note for note in named.notes)
     assert [one.name for one in evaluate_tracks(*files, protocol="tao").per_class] == ["cap", "cup", "mug"]
     with pytest.raises(DatasetError, match="the protocol BURST evaluates no distractors, and not mug"):
         evaluate_tracks(*files, protocol="burst", categories=["mug"])
@@ -110,6 +121,7 @@ def test_results_that_follow_given_objects_have_their_classes(tmp_path: Path) ->
         "hat": (0, 1),
     }
     assert any(note.endswith("left out 1 detection with a track id that no object has") for note in ours.notes)
+    assert any("which leaves out 1 of 3 objects and 1 of 2 detections" in note for note in ours.notes)
 
 
 BOX = [0.0, 0.0, 10.0, 10.0]

@@ -191,6 +191,8 @@ def test_a_protocol_of_masks_compares_no_boxes(tmp_path: Path) -> None:
     sides = frame(tmp_path, {2001: rectangle(0, 0, 6, 6)}, {2001: rectangle(0, 0, 6, 6)})
     with pytest.raises(ValueError, match="the protocol KITTI-MOTS compares masks, 'segm', and not 'bbox'"):
         evaluate_tracks(*sides, protocol="kitti-mots", iou_type="bbox")
+    note = "evaluated by the protocol plain and not by KITTI-MOTS, which compares 'segm' alone"
+    assert any(one.endswith(note) for one in evaluate_tracks(*sides, iou_type="bbox").notes)
     with pytest.raises(ValueError, match="the protocol MOT17 compares upright boxes, 'bbox', and not 'segm'"):
         evaluate_tracks(*sides, protocol="mot17", iou_type="segm")
     with pytest.raises(ValueError, match="iou_type must be 'bbox', or 'segm' without least_height, got 'rotated'"):

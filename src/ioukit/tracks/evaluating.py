@@ -159,30 +159,48 @@ def _sequences(objects: Side, found: Side, frames: Frames, begins: np.ndarray[An
     return np.ascontiguousarray(np.stack(columns, axis=-1), np.int64)
 
 
+_MARKS = ("ignore", "crowd", "dont_care", "ignore_region", "void")
+"""Flags of objects that do not count for who sets them."""
+
+
 def _notes(given: Prepared, *, is_default: bool) -> list[str]:
     """What is left out, or is counted although other evaluations leave it out."""
     gt, rules = given.gt, given.rules
     if rules.classes or rules.federated:
-        sides = zip(("object", "detection"), given.kept, strict=True)
-        out = " and ".join(f"{int((~side).sum()):,} of {pluralize(len(side), name)}" for name, side in sides)
+        totals = (len(gt), "object"), (given.given_detections, "detection")
+        out = " and ".join(
+            f"{total - int(side.sum()):,} of {pluralize(total, name)}"
+            for (total, name), side in zip(totals, given.kept, strict=True)
+        )
         none = "only regions" if (gt.flag("ignore_region") | gt.flag("dont_care")).any() else "none"
         why = f"; protocol='plain' (--protocol plain) leaves out {none}" if is_default else ""
         notes = [f"{gt.source}: evaluated by the protocol {rules.name}, which leaves out {out}{why}"]
+        notes += [
+            f"{flagged}: the protocol {rules.name} does not read this flag, so they count as objects to track"
+            for flagged in _flagged(given)
+        ]
         return [*notes, *(notes_of_lists(gt) if rules.federated else ())]
-    notes = []
-    for name in ("ignore", "crowd"):
-        count = int((gt.flag(name) & np.isin(gt.category_ids, given.chosen.ids)).sum())
-        if count:
-            notes.append(
-                f"{gt.source}: {pluralize(count, 'object')} with the flag {name}: nothing is left out, so they count "
-                "as objects to track; a protocol such as 'mot17' (--protocol) leaves out what its benchmark does"
-            )
+    notes = [
+        f"{flagged}: nothing is left out, so they count as objects to track; a protocol such as 'mot17' (--protocol) "
+        "leaves out what its benchmark does"
+        for flagged in _flagged(given)
+    ]
     if is_default and rules is PLAIN and given.kind.name == BOXES and not given.dt.scored and lists_of_videos(gt):
         notes.append(
             f"{gt.source}: its videos have TAO's lists, but the protocol TAO needs scores, and the detections have "
             "none: evaluated by the protocol plain, which leaves out nothing"
         )
     return notes
+
+
+def _flagged(given: Prepared) -> list[str]:
+    """The begins of notes about objects that count, although flags say that they should not."""
+    counts = {name: int((given.gt.flag(name) & given.kept.objects).sum()) for name in _MARKS}
+    return [
+        f"{given.gt.source}: {pluralize(count, 'object')} with the flag {name}"
+        for name, count in counts.items()
+        if count
+    ]
 
 
 def _without_detections(given: Prepared) -> list[str]:

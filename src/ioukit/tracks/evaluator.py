@@ -18,7 +18,7 @@ from ioukit._checks import check_format, check_threads, pluralize
 from ioukit._keywords import answers_keywords
 from ioukit._near_names import Answering
 from ioukit.datasets.columns.id_lists import IdLists
-from ioukit.datasets.formats.text_files import refuse
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
 from ioukit.evaluation.evaluator.evaluator import Evaluator
 from ioukit.evaluation.evaluator.reading import Reader
@@ -27,9 +27,10 @@ from ioukit.evaluation.evaluator.rows import Rows, data_of
 from ioukit.evaluation.evaluator.tools import are_of_tools, dicts_of_tools
 from ioukit.evaluation.evaluator.values import Member, joined, place_of
 from ioukit.evaluation.kinds.registry import find_kind
+from ioukit.overlap.pairwise import pairwise_intersection
 from ioukit.regions.formats import convert
 from ioukit.tracks.evaluating import evaluate_tracks
-from ioukit.tracks.federated import LISTS
+from ioukit.tracks.federated import lists_needed
 from ioukit.tracks.protocols import PLAIN, TRACK_PROTOCOLS, track_protocol_of
 
 if TYPE_CHECKING:
@@ -127,6 +128,13 @@ class TrackEvaluator(Answering):
         all_rules = [*TRACK_PROTOCOLS.values(), rules]  # sequences may show the protocol by their names
         self._flags = {name for one in all_rules for name in (*one.ignored_flags, *one.region_flags, one.flag) if name}
         self._limited = {name for one in all_rules for name, _ in one.limits}
+        self._keeps_ids = self._protocol is not None and not rules.classes  # what has an id counts, whatever its marks
+        self._left_out = self._flags  # marks by which an object may be one that does not count
+        if rules.classes:
+            self._left_out = {*rules.ignored_flags, *rules.region_flags}
+        elif self._keeps_ids:
+            self._left_out = {rules.flag} if rules.flag else {one.flag for one in all_rules if one.flag}
+        self._lists = lists_needed(are_of_objects=rules.classes_of_objects) if rules.federated else ()
         self._readers = tuple(self._reader(side, box_format) for side in _SIDES)
         self.reset()
 
@@ -138,7 +146,7 @@ class TrackEvaluator(Answering):
             reader.needs = tuple(name for name in reader.needs if name != "scores")
         reader.needs += (_TRACKS,)
         if side == "targets":
-            reader.needs += (*(name for name, _ in rules.limits), *(LISTS if rules.federated else ()))
+            reader.needs += (*(name for name, _ in rules.limits), *self._lists)
             reader.optional += tuple(sorted(self._flags | self._limited))
         return reader
 
@@ -164,8 +172,9 @@ class TrackEvaluator(Answering):
                 beside, under the names that readers give them: booleans (N,) such as ``ignore`` (``conf`` 0 of
                 MOTChallenge), ``crowd`` (or ``iscrowd``) and ``dont_care``, and KITTI's numbers ``truncated`` and
                 ``occluded``. TAO needs ``neg_category_ids`` and ``not_exhaustive_category_ids`` of the video, lists of
-                labels, in each frame; YouTube-VIS reads ``area`` (N,). A region without a track has the id -1: an
-                object with a mark, or of a class that the protocol does not evaluate.
+                labels, the same in each frame; YouTube-VIS reads ``area`` (N,). A region without a track has the id
+                -1: an object with a mark by which the protocol leaves objects out, or of a class that it does not
+                evaluate.
             sequence: The name of the sequence.
 
         Raises:
@@ -191,23 +200,37 @@ class TrackEvaluator(Answering):
         if are_of_tools(given[0]):
             given[0] = dicts_of_tools(given[0], self._known, rotated=self._kind.needs == "RotatedBoxes")
         predicted, objects = (self._read(*side) for side in zip(self._readers, given, strict=True))
+        if self._kind.needs == "Masks":
+            _check_sizes((("targets", objects.rows), ("predictions", predicted.rows)))
+            is_void = objects.columns.get("void", np.zeros(len(objects.rows.labels), np.bool_))
+            if self._rules.j_and_f:  # which leaves out nothing else
+                is_void = is_void | (objects.columns[_TRACK] == _NO_TRACK)
+            _check_void(predicted.rows, objects.rows, np.flatnonzero(is_void).tolist())
         lists = {}
-        for name in LISTS if self._rules.federated else ():
+        for name in self._lists:
             found = joined([frame[name] for frame in given[1]], Member("targets", name, (), "iu"))
             lists[name] = IdLists(found.rows.astype(np.int64), np.cumsum(found.counts))
+            before = self._sequences.get(sequence)
+            _check_same_list(name, lists[name], set((before[0].lists if before else lists)[name][0].tolist()))
         self._sequences.setdefault(sequence, []).append(_Frames(predicted, objects, lists))
 
     def _read(self, reader: Reader, records: Records) -> _Side:
         """The regions of one side, with the track of each, and its marks."""
         rows = reader.rows(records, self._known)
         tracks = reader.values_of(records, rows.counts, Member(reader.side, _TRACKS, (), "iu")).rows.astype(np.int64)
-        columns = self._marks(reader, records, rows) if reader.side == "targets" else {}
+        columns = {}
+        if reader.side == "targets":
+            self._check_conf(records)
+            columns = self._marks(reader, records, rows)
         frames = np.repeat(np.arange(len(records)), rows.counts)
         order = np.lexsort((tracks, rows.labels, frames))
         lowest: Any = 0
         if columns or self._rules.classes:
-            lowest = np.where(self._can_lack_track(rows, columns), _NO_TRACK, 0)
-            order = order[lowest[order] == 0]
+            is_out = self._can_lack_track(rows, columns)
+            lowest = np.where(is_out, _NO_TRACK, 0)
+            if self._keeps_ids:
+                is_out &= tracks == _NO_TRACK
+            order = order[~is_out[order]]
         same = [np.diff(column[order]) == 0 for column in (tracks, rows.labels, frames)]
         for wrong, expected in (
             (np.flatnonzero(tracks < lowest), "the id of a track, a whole number of at least 0"),
@@ -222,6 +245,12 @@ class TrackEvaluator(Answering):
         if reader.side == "predictions" and rows.scores is None:
             rows.scores = np.ones(len(tracks), np.float32)
         return _Side(rows, {_TRACK: tracks, **columns})
+
+    def _check_conf(self, records: Records) -> None:
+        """Refuses MOTChallenge's own word where its rules may be followed."""
+        for at, record in enumerate(records):
+            if "ignore" in self._left_out and "conf" in record and "ignore" not in record:
+                refuse(f"targets[{at}]", "the key 'ignore', true where conf is 0", "'conf'")
 
     def _marks(self, reader: Reader, records: Records, rows: Rows) -> dict[str, np.ndarray[Any, Any]]:
         """The marks that some of the objects have; NaN for numbers that are missing."""
@@ -240,7 +269,7 @@ class TrackEvaluator(Answering):
     def _can_lack_track(self, rows: Rows, marks: Mapping[str, np.ndarray[Any, Any]]) -> Flags:
         """(N,) whether each region can be one that does not count."""
         found = np.zeros(len(rows.labels), np.bool_)
-        for name in marks.keys() & self._flags:
+        for name in marks.keys() & self._left_out:
             found |= marks[name]
         if self._rules.classes and self._known is not None:
             known = self._known.categories
@@ -275,6 +304,8 @@ class TrackEvaluator(Answering):
         flags = {name: _column(targets, name, False) for name in sorted(given & self._flags)}
         numbers = {name: _column(targets, name, math.nan) for name in sorted(given - self._flags)}
         gt = dataclasses.replace(gt, images=images, flags=flags, attributes=numbers)
+        if self._keeps_ids:
+            gt = gt[np.flatnonzero(gt.attributes[_TRACK] != _NO_TRACK)]
         dt = dataclasses.replace(dt, attributes={_TRACK: _column(predictions, _TRACK, _NO_TRACK)})
         return evaluate_tracks(gt, dt, protocol=self._protocol, iou_type=self._kind.name, threads=self._threads)
 
@@ -317,6 +348,43 @@ def _column(parts: Sequence[_Side], name: str, missing: float) -> np.ndarray[Any
     return np.concatenate(
         [part.columns[name] if name in part.columns else np.full(len(part.rows.labels), missing) for part in parts]
     )
+
+
+def _check_same_list(name: str, lists: IdLists, expected: set[int]) -> None:
+    """Refuses a frame with another list than others of its video: all of them would count for all frames."""
+    for at, found in enumerate(lists.tolist()):
+        if set(found) != expected:
+            which = f"the list of the video in each frame, {abbreviate(sorted(expected))}"
+            refuse(f"targets[{at}]: {name}", which, abbreviate(sorted(set(found))))
+
+
+def _check_sizes(sides: Sequence[tuple[str, Rows]]) -> None:
+    """Refuses masks of different sizes in one frame: their pixels cannot be compared."""
+    first: dict[int, list[int]] = {}
+    for side, rows in sides:
+        frames = np.repeat(np.arange(len(rows.counts)), rows.counts).tolist()
+        for row, (frame, size) in enumerate(zip(frames, rows.regions[0].sizes.tolist(), strict=True)):
+            height, width = first.setdefault(frame, size)
+            if size != [height, width]:
+                where = f"{side}[{frame}]: masks: row {place_of(row, rows.counts)[1]}"
+                expected = f"a mask of {height} x {width} (height x width), as others of the frame"
+                refuse(where, expected, f"{size[0]} x {size[1]}")
+
+
+def _check_void(predicted: Rows, objects: Rows, void: Sequence[int]) -> None:
+    """Refuses detections with pixels of objects that are void: the readers of files take them out."""
+    ends = np.cumsum(predicted.counts)
+    for row in void:
+        frame, at = place_of(row, objects.counts)
+        found = predicted.regions[0][int(ends[frame]) - predicted.counts[frame] : int(ends[frame])]
+        pixels = pairwise_intersection(found, objects.regions[0][[row]], threads=1)
+        if pixels.any():
+            expected = (
+                f"no pixel that is void in targets[{frame}], row {at}: take these pixels out of the predictions, and "
+                "leave out masks that have no other"
+            )
+            first = int(np.argmax(pixels > 0))
+            refuse(f"predictions[{frame}]: masks: row {first}", expected, pluralize(int(pixels[first, 0]), "pixel"))
 
 
 def _joined(sides: Sequence[_Side]) -> Rows:

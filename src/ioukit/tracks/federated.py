@@ -34,9 +34,18 @@ if TYPE_CHECKING:
     from ioukit.tracks.tubes import Tracks
 
 _ABSENT, _OPEN = "neg_category_ids", "not_exhaustive_category_ids"
-LISTS = (_ABSENT, _OPEN)
-"""The lists of ids of categories that each video has."""
+_LISTS = (_ABSENT, _OPEN)
 _MERGED = "merged"
+
+
+def lists_needed(*, are_of_objects: bool) -> tuple[str, ...]:
+    """The lists of ids of categories that each video must have.
+
+    Args:
+        are_of_objects: Whether detections have the classes of objects, so that no class can be one that nobody looked
+            for.
+    """
+    return (_OPEN,) if are_of_objects else _LISTS
 
 
 class Labelled(NamedTuple):
@@ -154,7 +163,7 @@ def federated_rows(
     Raises:
         DatasetError: If the images have no lists, or a region has no valid track id.
     """
-    given, dt = _labelled(data[0], chosen, frames), data[1]
+    given, dt = _labelled(data[0], chosen, frames, lists_needed(are_of_objects=are_of_objects)), data[1]
     order = np.arange(len(dt)) if most is None else _in_order(dt, images[1], most)
     counts = np.zeros(len(dt), np.bool_)
     counts[order] = True
@@ -180,15 +189,17 @@ def lists_of_videos(gt: GroundTruth, *, masks: bool = False) -> bool:
         gt: The objects.
         masks: Whether BURST's files are asked for: they have masks, and names of sequences in the place of ids.
     """
-    lists = all(hasattr(gt.images.attributes.get(name), "ends") for name in (_ABSENT, _OPEN))
+    lists = all(hasattr(gt.images.attributes.get(name), "ends") for name in _LISTS)
     return lists and ("sequence" if masks else "video_id") in gt.images.attributes and ("Masks" in gt.regions) is masks
 
 
 def notes_of_lists(gt: GroundTruth) -> list[str]:
     """A note for each list that has ids which no category has: they change nothing, and may be mistakes."""
     notes = []
-    for name in (_ABSENT, _OPEN):
-        listed: Any = gt.images.attributes[name]
+    for name in _LISTS:
+        listed: Any = gt.images.attributes.get(name)
+        if not hasattr(listed, "ends"):
+            continue
         unknown = np.setdiff1d(listed.ids, gt.categories.ids)
         if len(unknown):
             ids = pluralize(len(unknown), "id")
@@ -196,14 +207,14 @@ def notes_of_lists(gt: GroundTruth) -> list[str]:
     return notes
 
 
-def _labelled(gt: GroundTruth, chosen: Categories, frames: Frames) -> Labelled:
-    """What was looked for in each sequence, from the lists of its images.
+def _labelled(gt: GroundTruth, chosen: Categories, frames: Frames, names: Sequence[str]) -> Labelled:
+    """What was looked for in each sequence, from the lists of its images that have these names.
 
     Raises:
         DatasetError: If the images have no such lists.
     """
-    found = np.zeros((2, len(chosen), len(frames.names)), np.bool_)
-    for table, name in zip(found, (_ABSENT, _OPEN), strict=True):
+    found = {name: np.zeros((len(chosen), len(frames.names)), np.bool_) for name in _LISTS}
+    for name in names:
         lists: Any = gt.images.attributes.get(name)
         if lists is None or not hasattr(lists, "ends"):
             raise DatasetError(
@@ -212,8 +223,8 @@ def _labelled(gt: GroundTruth, chosen: Categories, frames: Frames) -> Labelled:
             )
         sequence = np.repeat(frames.sequence, np.diff(lists.ends, prepend=0))
         is_chosen = np.isin(lists.ids, chosen.ids)
-        table[np.searchsorted(chosen.ids, lists.ids[is_chosen]), sequence[is_chosen]] = True
-    return Labelled(*found)
+        found[name][np.searchsorted(chosen.ids, lists.ids[is_chosen]), sequence[is_chosen]] = True
+    return Labelled(found[_ABSENT], found[_OPEN])
 
 
 def _in_order(dt: Detections, images: Positions, most: int) -> Rows:

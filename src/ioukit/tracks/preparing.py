@@ -19,7 +19,7 @@ from ioukit.evaluation.evaluating import detections_of, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.tracks.federated import FederatedRows, federated_rows, with_classes_of_objects, with_merged_classes
 from ioukit.tracks.identities import Side, side_of
-from ioukit.tracks.protocols import BOXES, kept_rows, known_protocol, track_protocol_of
+from ioukit.tracks.protocols import BOXES, PLAIN, kept_rows, known_protocol, track_protocol_of
 from ioukit.tracks.sequences import frames_of
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Prepared(NamedTuple):
 
     gt: GroundTruth
     dt: Detections
+    given_detections: int
+    """How many there were; ``dt`` has none with the id of no object where ids are those of objects."""
     kind: Kind
     frames: Frames
     rules: TrackProtocol
@@ -77,6 +79,10 @@ def prepared(
     if protocol is None:
         wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
         rules = known_protocol(gt, frames.names, kind_name, wanted, scored=dt.scored)
+        if rules is PLAIN and kind_name is not None:
+            shown = known_protocol(gt, frames.names, None, wanted, scored=dt.scored)
+            if shown is not PLAIN:
+                gt = replace(gt, notes=(*gt.notes, _note_of_kind(gt.source, shown, kind_name)))
         if rules.j_and_f:  # leaves nothing out, which is what other notes are about
             plain = "protocol='plain' (--protocol plain) with iou_type='segm' (--iou-type segm) counts neither"
             note = f"{gt.source}: evaluated by the protocol {rules.name}, which counts J and F of masks; {plain}"
@@ -92,6 +98,7 @@ def prepared(
     boxes = kind.name == BOXES
     is_label = ~np.isin(gt.category_ids, rules.left_out_ids)
     gt, dt = with_merged_classes(gt, dt, rules.merged_ids, is_label) if rules.federated else (gt, dt)
+    given_detections = len(dt)
     if rules.classes_of_objects:
         images = _images_of(gt, gt.image_ids), _images_of(gt, dt.image_ids_in(gt.images))
         dt = with_classes_of_objects(gt, dt, images, frames, is_label)
@@ -108,7 +115,17 @@ def prepared(
         )
         kept, ids = kept._replace(found=federated.counted), None if guided else federated.order_of_tracks
     found = side_of(dt, "detections", frames, images[1], chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
-    return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated)
+    sides = (gt, dt, given_detections)
+    return Prepared(*sides, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated)
+
+
+def _note_of_kind(source: str, shown: TrackProtocol, iou_type: str) -> str:
+    """That data of a benchmark are not evaluated by its protocol, because another kind of region is compared."""
+    note = f"{source}: compared by {iou_type!r}, so evaluated by the protocol plain and not by {shown.name}"
+    if not shown.takes(iou_type):
+        return f"{note}, which compares {shown.iou_type!r} alone"
+    name = shown.name.lower()
+    return f"{note}; protocol={name!r} (--protocol {name}) has the rules of the benchmark for {iou_type!r}, too"
 
 
 def _images_of(gt: GroundTruth, image_ids: Ids) -> Positions:

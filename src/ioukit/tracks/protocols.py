@@ -135,6 +135,10 @@ class TrackProtocol:
                 "left_out_ids, merged_ids or classes_of_objects"
             )
 
+    def takes(self, iou_type: str) -> bool:
+        """Whether the rules can be followed where this kind of region is compared."""
+        return iou_type == self.iou_type or not (self.classes or self.j_and_f)
+
     def places(self, categories: Categories) -> Positions:
         """The positions of the evaluated classes among those of a data set."""
         if not self.classes:
@@ -306,7 +310,7 @@ def track_protocol_of(given: TrackProtocol | str, iou_type: str | None) -> Track
     if not isinstance(given, str | TrackProtocol):
         raise TypeError(f"protocol must be a TrackProtocol, or the name of one, got {type(given).__name__}")
     protocol = TRACK_PROTOCOLS.find(given.lower()) if isinstance(given, str) else given
-    if (protocol.classes or protocol.j_and_f) and iou_type not in (None, protocol.iou_type):
+    if iou_type is not None and not protocol.takes(iou_type):
         what = "upright boxes" if protocol.iou_type == BOXES else "masks"
         raise ValueError(f"the protocol {protocol.name} compares {what}, {protocol.iou_type!r}, and not {iou_type!r}")
     return protocol
