@@ -259,6 +259,19 @@ def test_three_results_are_compared_with_the_first(both: tuple[Path, Path, Path]
     assert f"note {both[1]} is compared with itself" in command.err
 
 
+def test_notes_name_their_tracker_where_they_differ(both: tuple[Path, Path, Path]) -> None:
+    (both[0] / "MOT-04" / "gt" / "gt.txt").write_text(f"1,1,{BOX},0,8,1\n")  # a distractor
+
+    def said() -> list[str]:
+        lines = run_here("tracks", *both, "--protocol", "MOT17").err.splitlines()
+        return [line for line in lines if line.startswith("note ") and "protocol" in line]
+
+    note = f"{both[0]}: evaluated by the protocol MOT17, which leaves out 1 of 6 objects and"
+    assert said() == [f"note results: {note} 0 of 5 detections", f"note others: {note} 1 of 10 detections"]
+    (both[2] / "MOT-04.txt").write_text("")
+    assert said() == [f"note {note} 0 of 5 detections"]
+
+
 def test_classes_are_those_of_any_of_several_results(both: tuple[Path, Path, Path]) -> None:
     with (both[2] / "MOT-04.txt").open("a") as file:
         file.write(f"5,9,{BOX},0.9,3,-1\n")  # a car, which no object is

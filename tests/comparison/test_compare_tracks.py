@@ -355,6 +355,9 @@ def test_other_data_are_refused() -> None:
         compare_tracks(a, a, level=2)
     with pytest.raises(ValueError, match="seed must be at least 0"):
         compare_tracks(a, a, seed=-1)
+    other = evaluate_tracks(tracked_truth(3), dt, protocol=replace(TRACK_PROTOCOLS["plain"], name="mine"))
+    with pytest.raises(ValueError, match=r"^A and B were evaluated by different protocols: A by plain, B by mine; "):
+        compare_tracks(a, other)
     bare = TrackEvaluation(a.categories, a.sequence_names, a.values)
     with pytest.raises(ValueError, match="without the data that a comparison needs"):
         compare_tracks(a, bare)
@@ -378,7 +381,7 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
 
 
 def test_the_main_number_of_the_protocol_leads() -> None:
-    mains = {"DAVIS": "J&F", "TAO": "AP_all", "YouTube-VIS": "AP_all"}
+    mains = {"DAVIS": "J&F", "DAVIS-semi-supervised": "J&F", "TAO": "AP_all", "YouTube-VIS": "AP_all"}
     assert {one.name: one.main for one in TRACK_PROTOCOLS.values() if one.main != "HOTA"} == mains
     a, b = (evaluated(6, seed, main="AP_all", found=found) for seed, found in ((2, 0.6), (3, 0.9)))
     found = compare_tracks(a, b)
@@ -405,6 +408,7 @@ def test_j_and_f_decide_in_davis() -> None:
     found = compare_tracks(*(evaluate_tracks(gt, dt, protocol="davis") for dt in results))
     (pair,) = found.pairs
     one = pair["J&F"]
+    assert repr(pair.a).startswith(f"TrackEvaluation(J&F={one.a:.4f}, HOTA=")
     assert f" points of J&F ({100 * one.a:.2f} to {100 * one.b:.2f} %)" in pair.verdict()
     of_a, of_b = (each.sequences["S00"]["J&F"] for each in (pair.a, pair.b))
     table = found.text().partition("J&F of each sequence; ")[2]

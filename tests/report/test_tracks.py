@@ -138,6 +138,14 @@ def test_a_comparison_has_all_trackers() -> None:
         assert [row[4] for row in part.sequences] == [f"{by_sequence[row[0]]['found']:,}" for row in part.sequences]
 
 
+def test_notes_that_differ_name_their_tracker() -> None:
+    a, b, c = compared().evaluations
+    notes = (("of all", "of a"), ("of all", "of two"), ("of all", "of two"))
+    given = [replace(one, notes=said) for one, said in zip((a, b, c), notes, strict=True)]
+    assert page_data(compare_tracks(*given)).notes == ("of all", "A: of a", "B, C: of two")
+    assert page_data(given[0]).notes == ("of all", "of a")
+
+
 def test_long_sequences_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = random_evaluation(7)
     every = page_data(evaluation).drawn["trackers"][0]["sequences"][0]

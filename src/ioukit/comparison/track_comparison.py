@@ -184,13 +184,16 @@ def _corrected(pairs: Sequence[TrackPair]) -> Sequence[TrackPair]:
 
 
 def _check_same_data(a: TrackEvaluation, b: TrackEvaluation, names: tuple[str, str]) -> None:
-    """Raises `ValueError` if sequences, classes, frames or objects of two evaluations differ."""
+    """Raises `ValueError` if protocols, sequences, classes, frames or objects of two evaluations differ."""
+    if a.protocol != b.protocol:
+        raise ValueError(
+            f"{names[0]} and {names[1]} were evaluated by different protocols: {names[0]} by {a.protocol}, {names[1]} "
+            f"by {b.protocol}; evaluate both with the same protocol= (--protocol)"
+        )
     sequences = [[f"sequence {name!r}" for name in one.sequence_names] for one in (a, b)]
     _check_listed(sequences[0], sequences[1], names)
     classes = [[f"class {name!r}" for name in one.categories.names] for one in (a, b)]
     _check_listed(classes[0], classes[1], names, "; evaluate both with the same categories=")
-    if a.protocol != b.protocol:
-        raise _not_same(names, f"{names[0]} by the protocol {a.protocol}, {names[1]} by {b.protocol}")
     if a.trace is None or b.trace is None:
         raise ValueError("these numbers were made without the data that a comparison needs")
     frames = [np.diff(one.frames.starts).tolist() for one in (a.trace, b.trace)]

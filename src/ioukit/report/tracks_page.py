@@ -14,7 +14,7 @@ from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison import TrackComparison
 from ioukit.comparison.track_changes import changed_objects
-from ioukit.comparison.track_text import difference_row, sequence_rows
+from ioukit.comparison.track_text import difference_row, notes_of, sequence_rows
 from ioukit.comparison.words import doubt_sentence, track_change_sentences
 from ioukit.report._sources import input_files, made_with, name_of, time_text
 from ioukit.report._texts import abbreviate, fact_list
@@ -147,7 +147,7 @@ def tracks_data(
         has_j_and_f=first.j_and_f is not None,
         tables=tuple(_tables(named if pairs else [("", first)])),
         parts=tuple(_part(pair) for pair in pairs),
-        notes=tuple(dict.fromkeys(printable(note) for one in evaluations for note in one.notes)),
+        notes=tuple(map(printable, notes_of({name: one.notes for name, one in zip(names, evaluations, strict=True)}))),
         settings=(("Protocol", abbreviate(first.protocol)), *made_with()),
         files=input_files(
             (f"{role} of {name}" if pairs and role == "Results" else role, path)
