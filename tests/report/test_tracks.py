@@ -13,6 +13,7 @@ import pytest
 
 from ioukit import Masks, evaluate_tracks
 from ioukit.comparison import compare_tracks
+from ioukit.comparison.words import needed_sentence
 from ioukit.report import tracks_page, write_tracks
 from ioukit.report.tracks_page import tracks_data
 from ioukit.tracks import EVENT_KINDS, TRACK_PROTOCOLS, TubeRules
@@ -123,6 +124,7 @@ def test_a_comparison_has_all_trackers() -> None:
     assert [name for _, name, _ in data.tables[0].rows[:4]] == ["A", "B", "C", "A"]
     for part, pair in zip(data.parts, comparison.pairs, strict=True):
         assert part.verdict == pair.verdict()
+        assert part.words[0] == needed_sentence(pair.difference, is_corrected=True)
         assert part.rows[0][1:4] == tuple(
             f"{100 * value:{form}}"
             for value, form in zip(
