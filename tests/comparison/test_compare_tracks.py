@@ -465,6 +465,22 @@ def test_sequences_without_objects_have_no_j_and_f() -> None:
     assert nothing.to_dict()["differences"][0]["p_value"] is None
 
 
+def test_ratios_have_no_interval_of_a_single_sequence_with_objects() -> None:
+    results = [tracker(3, seed, found=found) for seed, found in ((2, 0.6), (3, 0.9))]
+    gt = tracked_truth(3)
+    one, two = (
+        compare_tracks(*(evaluate_tracks(gt[: number * len(gt) // 3], dt) for dt in results)).pairs[0]
+        for number in (1, 2)
+    )
+    for key in ("HOTA", "MOTA", "IDF1"):
+        assert math.isnan(one[key].low)
+        assert one[key].warnings == ()
+        assert -5 < two[key].low < two[key].high < 5  # three times the sequence without objects is not drawn
+    assert one["FP"].low < one["FP"].high
+    assert one["FP"].warnings == ("there are 3 sequences",)
+    assert "\N{PLUS-MINUS SIGN}" not in one.verdict()
+
+
 def test_how_many_sequences_would_show_a_difference() -> None:
     (pair,) = compared(7, gain=0.2).pairs
     assert {one.sequences_needed for one in pair.differences if one.is_significant} <= {*range(6, 41)}

@@ -26,7 +26,8 @@ from ioukit.statistics.detectable import alarm, images_needed
 from ioukit.statistics.resampling import ImageGroups
 from ioukit.statistics.spread import jackknifed, variances
 from ioukit.statistics.student import t_quantile
-from ioukit.tracks.draws import counts_behind, drawn_numbers, has_number
+from ioukit.tracks.draws import DRAWN_TUBE_KEYS, counts_behind, drawn_numbers, has_number
+from ioukit.tracks.measures import RATIOS
 
 if TYPE_CHECKING:
     from ioukit._array_types import Floats
@@ -172,7 +173,9 @@ def limits_of_differences(
     seed: int,
     which: str = "",
 ) -> list[Limits]:
-    """(Q,) the limits of the differences of combined numbers; NaN for a single sequence.
+    """(Q,) the limits of the differences of combined numbers.
+
+    They are NaN for a single sequence, and those of ratios for a single one with objects.
 
     Args:
         a: (S,) the numbers of A in each sequence.
@@ -187,19 +190,25 @@ def limits_of_differences(
     if count < 2:
         return [Limits(np.nan, np.nan, np.nan)] * len(keys)
     groups = _groups(count)
-    drawn = _apart(a, b, groups.bootstrap(seed, 0, replicates).astype(np.float64), keys)
+    weights = groups.bootstrap(seed, 0, replicates).astype(np.float64)
+    drawn = _apart(a, b, weights, keys)
+    objects, is_ratio = np.array([part["GT_Dets"] for part in a]), np.isin(keys, (*RATIOS, *DRAWN_TUBE_KEYS))
+    drawn[np.ix_(weights @ objects == 0, is_ratio)] = np.nan  # without objects, a ratio says nothing
     left_out = groups.left_out(seed)
     left = left_out.weights(0, len(left_out.stratum)).astype(np.float64)
     # As many sequences as there are: counts would be smaller without one, and so would their variance.
     left *= count / left.sum(axis=1, keepdims=True)
     jackknife, df = jackknifed(_apart(a, b, left, keys), left_out.stratum)
     errors = np.sqrt((variances(drawn) * count / (count - 1) + jackknife) / 2)
+    if np.count_nonzero(objects) < 2:
+        errors[is_ratio] = np.nan
     freedoms = np.clip(df, 1, count - 1).tolist()
     values = differences_of(a, b, keys).tolist()
     found = []
     for value, error, freedom in zip(values, errors.tolist(), freedoms, strict=True):
         half = t_quantile((1 + level) / 2, freedom) * error
-        found.append(Limits(error, value - half, value + half, _warnings(count, freedom, which)))
+        warnings = () if math.isnan(error) else _warnings(count, freedom, which)
+        found.append(Limits(error, value - half, value + half, warnings))
     return found
 
 

@@ -23,7 +23,7 @@ class TrackDifference(Frozen):
     difference: float
     """``b - a``: above 0 if the number of the second tracker is higher."""
     low: float
-    """The lower limit of the difference; NaN if a single sequence has the number."""
+    """The lower limit of the difference; NaN if a single sequence has the number, or if it is a ratio, objects."""
     high: float
     """The upper limit of the difference."""
     level: float
