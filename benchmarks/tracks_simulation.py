@@ -55,6 +55,7 @@ def sequences(population: str, count: int, rng: np.random.Generator, edge: float
         rows = []
         for at in range(count):
             values: dict[str, Any] = dict.fromkeys(("Frag", "MT", "PT", "ML", "IDs", "GT_IDs"), 0.0)
+            values |= dict.fromkeys(("STDA", "FDA", "VACE_Frames"), 0.0)
             detections = at_half[at] + wrong[at]
             values |= {"HOTA_TP": matches[at], "HOTA_FN": objects[at] - matches[at]}
             values |= {"HOTA_FP": detections - matches[at], "LocA": np.full(len(THRESHOLDS), 0.8)}

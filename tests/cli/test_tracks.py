@@ -251,12 +251,28 @@ def test_json_of_two_results(both: tuple[Path, Path, Path]) -> None:
 def test_three_results_are_compared_with_the_first(both: tuple[Path, Path, Path]) -> None:
     command = run_here("tracks", *both, both[1])
     blocks = [" ".join(block.split()) for block in command.out.split("\n\n")]
-    assert "the smallest possible p-value is 1. others 2 is higher by" in blocks[0]
+    assert (
+        "the smallest possible p-value is 1, corrected for the number of pairs by Holm's method. At least 7 in which "
+        "they differ are needed. others 2 is higher by" in blocks[0]
+    )
     assert "results 1 and results 3 have the same HOTA, " in blocks[0]
     assert blocks[0].endswith("What can be told is corrected for the number of pairs by Holm's method.")
     assert blocks[1].startswith("tracker HOTA DetA ")
     assert blocks[2].startswith("others 2 compared with results 1 others 2 misses no object")
     assert f"note {both[1]} is compared with itself" in command.err
+
+
+def test_notes_name_their_tracker_where_they_differ(both: tuple[Path, Path, Path]) -> None:
+    (both[0] / "MOT-04" / "gt" / "gt.txt").write_text(f"1,1,{BOX},0,8,1\n")  # a distractor
+
+    def said() -> list[str]:
+        lines = run_here("tracks", *both, "--protocol", "MOT17").err.splitlines()
+        return [line for line in lines if line.startswith("note ") and "protocol" in line]
+
+    note = f"{both[0]}: evaluated by the protocol MOT17, which leaves out 1 of 6 objects and"
+    assert said() == [f"note results: {note} 0 of 5 detections", f"note others: {note} 1 of 10 detections"]
+    (both[2] / "MOT-04.txt").write_text("")
+    assert said() == [f"note {note} 0 of 5 detections"]
 
 
 def test_classes_are_those_of_any_of_several_results(both: tuple[Path, Path, Path]) -> None:

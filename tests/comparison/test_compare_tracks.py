@@ -17,11 +17,14 @@ from hypothesis import strategies as st
 
 from ioukit import GroundTruth, Masks, TrackEvaluation, evaluate, evaluate_tracks
 from ioukit.comparison import TrackComparison, TrackPair, compare_tracks
+from ioukit.comparison.drawn_sequences import measured_differences
 from ioukit.comparison.track_changes import changed_objects
 from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.track_text import difference_row
+from ioukit.comparison.words import needed_sentence
 from ioukit.statistics import bootstrap_weights
 from ioukit.tracks import EVENT_KINDS, TRACK_PROTOCOLS, TrackNumbers, TubeRules
+from ioukit.tracks.draws import parts_of
 from ioukit.tracks.measures import Values, together
 from support.tracked_scenes import OBJECTS, tracked_truth, tracker
 from support.trackeval_runs import painted
@@ -159,7 +162,7 @@ def test_too_few_sequences() -> None:
         "which they differ are needed. B is higher by "
     )
     assert (pair.outcome, pair.p_smallest, pair["HOTA"].p_value) == ("", 0.125, 0.125)
-    assert (pair["HOTA"].sequences_needed or 0) >= 6
+    assert {one.sequences_needed for one in pair.differences} == {None}
     alone = compared(1)
     said = alone.pairs[0].verdict()
     assert said.startswith("With 1 sequence no difference can be told from chance: the smallest possible p-value is 1.")
@@ -174,7 +177,7 @@ def test_only_sequences_that_differ_count() -> None:
     (pair,) = compare_tracks(a, evaluated(8, 2, found=0.9, same=range(4))).pairs
     assert (pair.num_differing, pair.permutations, pair.p_smallest) == (4, 8, 0.125)
     assert pair.verdict().startswith(
-        "With 8 sequences, in 4 of which they differ, no difference can be told from chance"
+        "With 8 sequences, in 4 of which they differ in HOTA, no difference can be told from chance"
     )
     (same,) = compare_tracks(a, a).pairs
     assert same.verdict() == f"A and B have the same HOTA, {100 * a.summary['HOTA']:.2f} %."
@@ -191,9 +194,9 @@ OPEN = re.compile(
     rf"and chance alone would show as much in {CASES}\."
 )
 FEW = re.compile(
-    r"^With (\d+) sequences?(?:, in (\d+) of which they differ,)? no difference can be told from chance: the smallest "
-    rf"possible p-value is ([\d.e-]+)\.(?: At least (\d+) in which they differ are needed\.)? \w+ is (higher|lower) by "
-    rf"{NUMBERS}\.$"
+    r"^With (\d+) sequences?(?:, in (\d+) of which they differ in [\w&]+,)? no difference can be told from chance: the "
+    r"smallest possible p-value is ([\d.e-]+)(, corrected for the number of pairs by Holm's method)?\. At least (\d+) "
+    rf"in which they differ are needed\. \w+ is (higher|lower) by {NUMBERS}\.$"
 )
 
 
@@ -247,9 +250,10 @@ def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float,
             assert decides >= pair.p_smallest - 1e-12
             assert (few[1], few[2] or few[1]) == (str(sequences), str(pair.num_differing))
             assert math.isclose(float(few[3]), pair.p_smallest, rel_tol=0.01)
-            assert few[4] == ("6" if number == 2 else None)
-            assert (few[5] == "higher") == (one.difference > 0)
-            check_numbers(pair, few[6], few[7], few[8], few[9])
+            assert bool(few[4]) == (number > 2)
+            assert int(few[5]) == pair.fewest_differing > pair.num_differing
+            assert (few[6] == "higher") == (one.difference > 0)
+            check_numbers(pair, few[7], few[8], few[9], few[10])
         elif better := BETTER.match(said):
             assert decides <= 0.05
             assert (better[1], better[3]) == (pair.name_b, pair.name_a)
@@ -297,7 +301,10 @@ def test_several_trackers_are_corrected_for_their_number() -> None:
     # With six sequences, the smallest p-value of one pair is 0.031, and of two pairs 0.062.
     few = compare_tracks({name: evaluated(6, at, found=0.5 + 0.4 * (at > 1)) for at, name in enumerate("abc", 1)})
     assert [pair.p_smallest for pair in few.pairs] == [2 / 32, 2 / 32]
-    assert "the smallest possible p-value is 0.0625. b is higher by" in few.pairs[0].verdict()
+    assert (
+        "the smallest possible p-value is 0.0625, corrected for the number of pairs by Holm's method. At least 7 in "
+        "which they differ are needed. b is higher by" in few.pairs[0].verdict()
+    )
     rows, count = few.notebook_rows()
     assert count == len(list(rows)) == 2 * len(few.pairs[0].differences)
     assert "p-value is 0.0625" in few.notebook_caption()
@@ -355,6 +362,9 @@ def test_other_data_are_refused() -> None:
         compare_tracks(a, a, level=2)
     with pytest.raises(ValueError, match="seed must be at least 0"):
         compare_tracks(a, a, seed=-1)
+    other = evaluate_tracks(tracked_truth(3), dt, protocol=replace(TRACK_PROTOCOLS["plain"], name="mine"))
+    with pytest.raises(ValueError, match=r"^A and B were evaluated by different protocols: A by plain, B by mine; "):
+        compare_tracks(a, other)
     bare = TrackEvaluation(a.categories, a.sequence_names, a.values)
     with pytest.raises(ValueError, match="without the data that a comparison needs"):
         compare_tracks(a, bare)
@@ -378,7 +388,7 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
 
 
 def test_the_main_number_of_the_protocol_leads() -> None:
-    mains = {"DAVIS": "J&F", "TAO": "AP_all", "YouTube-VIS": "AP_all"}
+    mains = {"DAVIS": "J&F", "DAVIS-semi-supervised": "J&F", "TAO": "AP_all", "YouTube-VIS": "AP_all"}
     assert {one.name: one.main for one in TRACK_PROTOCOLS.values() if one.main != "HOTA"} == mains
     a, b = (evaluated(6, seed, main="AP_all", found=found) for seed, found in ((2, 0.6), (3, 0.9)))
     found = compare_tracks(a, b)
@@ -405,10 +415,109 @@ def test_j_and_f_decide_in_davis() -> None:
     found = compare_tracks(*(evaluate_tracks(gt, dt, protocol="davis") for dt in results))
     (pair,) = found.pairs
     one = pair["J&F"]
+    assert repr(pair.a).startswith(f"TrackEvaluation(J&F={one.a:.4f}, HOTA=")
     assert f" points of J&F ({100 * one.a:.2f} to {100 * one.b:.2f} %)" in pair.verdict()
     of_a, of_b = (each.sequences["S00"]["J&F"] for each in (pair.a, pair.b))
     table = found.text().partition("J&F of each sequence; ")[2]
     assert f"S00 {100 * of_a:.2f} {100 * of_b:.2f} " in " ".join(table.split())
+
+
+def test_sequences_without_objects_have_no_j_and_f() -> None:
+    def of_davis(side: Any) -> Any:
+        regions = {"Masks": Masks.from_arrays(painted(side.boxes))}
+        return replace(side, category_ids=np.ones_like(side.category_ids), regions=regions)
+
+    def compared_of(sequences: int, objects: int) -> TrackComparison:
+        gt = of_davis(tracked_truth(sequences))
+        gt = gt[: len(gt) * objects // sequences]
+        results = [tracker(sequences, seed, found=found) for seed, found in ((2, 0.6), (3, 0.9))]
+        return compare_tracks(*(evaluate_tracks(gt, of_davis(dt), protocol="davis") for dt in results))
+
+    found = compared_of(2, 1)
+    (pair,) = found.pairs
+    assert pair.verdict().startswith(
+        "With 1 sequence with objects no difference can be told from chance: the smallest possible p-value is 1. At "
+        "least 6 in which they differ are needed. B is higher by "
+    )
+    assert (pair.num_sequences, pair.num_differing, pair.p_smallest, pair["J&F"].p_value) == (1, 1, 1.0, 1.0)
+    assert math.isnan(pair["J-Mean"].low)
+    assert not math.isnan(pair["FP"].low)
+    rows = [line.split() for line in found.text().splitlines()]
+    assert next(row for row in rows if row[:1] == ["J&F"])[-2:] == ["undefined", "1.000"]
+    assert rows[-1][:4] == ["S01", "-", "-", "-"]
+
+    # Sequences without objects change no number of J and F.
+    (few,) = compared_of(4, 3).pairs
+    keys, a, b = ("J&F", "J-Mean", "F-Decay"), parts_of(few.a)[:3], parts_of(few.b)[:3]
+    alone = measured_differences(a, b, keys, level=0.95, replicates=1000, permutations=1000, seed=0)
+    for key in keys:
+        one, other = few[key], alone[key]
+        assert (one.low, one.high, one.p_value) == (other.limits.low, other.limits.high, other.p_value)
+        assert (one.warnings, few["FP"].warnings) == (
+            ("there are 3 sequences with objects",),
+            ("there are 4 sequences",),
+        )
+    assert (few.num_sequences, few.num_differing, few.p_smallest) == (3, 3, 0.25)
+
+    (nothing,) = compared_of(2, 0).pairs
+    assert nothing.verdict() == "A and B have no J&F: there is no object to find."
+    assert difference_row(nothing["J&F"]) == ("J&F", "-", "-", "-", "undefined", "-")
+    assert nothing.to_dict()["differences"][0]["p_value"] is None
+
+
+def test_ratios_have_no_interval_of_a_single_sequence_with_objects() -> None:
+    results = [tracker(3, seed, found=found) for seed, found in ((2, 0.6), (3, 0.9))]
+    gt = tracked_truth(3)
+    one, two = (
+        compare_tracks(*(evaluate_tracks(gt[: number * len(gt) // 3], dt) for dt in results)).pairs[0]
+        for number in (1, 2)
+    )
+    for key in ("HOTA", "MOTA", "IDF1"):
+        assert math.isnan(one[key].low)
+        assert one[key].warnings == ()
+        assert -5 < two[key].low < two[key].high < 5  # three times the sequence without objects is not drawn
+    assert one["FP"].low < one["FP"].high
+    assert one["FP"].warnings == ("there are 3 sequences",)
+    assert "\N{PLUS-MINUS SIGN}" not in one.verdict()
+
+
+def test_how_many_sequences_would_show_a_difference() -> None:
+    (pair,) = compared(7, gain=0.2).pairs
+    assert {one.sequences_needed for one in pair.differences if one.is_significant} <= {*range(6, 41)}
+    for one in pair.differences:
+        assert one.is_significant or one.sequences_needed is None or one.sequences_needed > 7
+    about = needed_sentence(pair.difference, is_corrected=False)
+    assert about == (
+        f"If this difference of HOTA is the true one, about {pair.difference.sequences_needed} sequences of this kind "
+        "would show it with a probability of 0.8."
+    )
+    assert needed_sentence(pair.difference, is_corrected=True).endswith(" of 0.8, if this pair were the only one.")
+    # With half of the sequences the same, it takes twice as many to have six that differ.
+    a = evaluated(12, 1, found=0.5, switches=0.0, same=range(6))
+    (half,) = compare_tracks(a, evaluated(12, 2, found=1.0, switches=0.0, same=range(6))).pairs
+    assert (half.num_sequences, half.num_differing) == (12, 6)
+    assert half["HOTA"].is_significant
+    assert (half["HOTA"].sequences_needed or 0) >= 12
+    (few,) = compared(5, gain=0.3).pairs
+    said = needed_sentence(few.difference, is_corrected=False)
+    assert said == "How many sequences would show this difference of HOTA cannot be told from these."
+    (same,) = compare_tracks(a, a).pairs
+    assert needed_sentence(same.difference, is_corrected=False) == ""
+
+
+def test_too_few_permutations() -> None:
+    (pair,) = compared(8, gain=0.3, permutations=10).pairs
+    assert "is 0.0909. More than 10 permutations are needed. B is higher by" in pair.verdict()
+
+
+def test_a_sequence_with_the_same_hota_is_not_exchanged() -> None:
+    a, b = (evaluated(6, seed, found=found) for seed, found in ((2, 0.6), (3, 0.9)))
+    values = [dict(one) for one in of_sequences(b)]
+    values[0] = {**of_sequences(a)[0], "IDSW": 99}
+    measured = measured_differences(
+        of_sequences(a), values, ("HOTA", "IDSW"), level=0.95, replicates=20, permutations=1000, seed=0
+    )
+    assert [len(measured[key].exchanges.differing) for key in ("HOTA", "IDSW")] == [5, 6]
 
 
 def test_without_an_object_nothing_is_compared() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from ioukit import Masks, evaluate_tracks
 from ioukit.comparison import compare_tracks
+from ioukit.comparison.words import needed_sentence
 from ioukit.report import tracks_page, write_tracks
 from ioukit.report.tracks_page import tracks_data
 from ioukit.tracks import EVENT_KINDS, TRACK_PROTOCOLS, TubeRules
@@ -123,6 +124,7 @@ def test_a_comparison_has_all_trackers() -> None:
     assert [name for _, name, _ in data.tables[0].rows[:4]] == ["A", "B", "C", "A"]
     for part, pair in zip(data.parts, comparison.pairs, strict=True):
         assert part.verdict == pair.verdict()
+        assert part.words[0] == needed_sentence(pair.difference, is_corrected=True)
         assert part.rows[0][1:4] == tuple(
             f"{100 * value:{form}}"
             for value, form in zip(
@@ -136,6 +138,14 @@ def test_a_comparison_has_all_trackers() -> None:
             assert found == [by_sequence[name][key] for name in comparison.evaluations[0].sequence_names]
         assert (np.diff(rows[:, 1:].sum(axis=1)) <= 0).all()
         assert [row[4] for row in part.sequences] == [f"{by_sequence[row[0]]['found']:,}" for row in part.sequences]
+
+
+def test_notes_that_differ_name_their_tracker() -> None:
+    a, b, c = compared().evaluations
+    notes = (("of all", "of a"), ("of all", "of two"), ("of all", "of two"))
+    given = [replace(one, notes=said) for one, said in zip((a, b, c), notes, strict=True)]
+    assert page_data(compare_tracks(*given)).notes == ("of all", "A: of a", "B, C: of two")
+    assert page_data(given[0]).notes == ("of all", "of a")
 
 
 def test_long_sequences_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """`ioukit tracks`: HOTA, MOTA, IDF1 and more, for ground truth and the results of one or more trackers."""
 
+import itertools
 import json
 import time
 from pathlib import Path
@@ -109,16 +110,22 @@ def tracks(
             if len(one.categories) < len(classes_of_any):
                 evaluated[at] = ioukit.evaluate_tracks(gt, read[at], categories=classes_of_any, **options)
     found = evaluated[0]
+    named = dict(zip(model_names(None, results), evaluated, strict=True))
+    is_compared = len(named) > 1
     said = {*gt.notes, *(note for dt in read for note in dt.notes)}
-    for note in dict.fromkeys(note for one in evaluated for note in one.notes):
-        if note not in said:
-            talk.say(f"note {printable(note)}")
+    unsaid = {name: [note for note in dict.fromkeys(one.notes) if note not in said] for name, one in named.items()}
+    notes = [*itertools.chain(*unsaid.values())]
+    if is_compared:
+        from ioukit.comparison.track_text import notes_of  # noqa: PLC0415 - one tracker does not need it
+
+        notes = notes_of(unsaid)
+    for note in notes:
+        talk.say(f"note {printable(note)}")
     if events is not None:
         with bad_output():
             found.events.write_csv(events)
         talk.say(f"wrote {printable(str(events))}")
-    named = dict(zip(model_names(None, results), evaluated, strict=True))
-    values, words, is_compared = found.to_dict, [found.table(width=terminal_width())], len(named) > 1
+    values, words = found.to_dict, [found.table(width=terminal_width())]
     shown: Any = found
     if is_compared:
         from ioukit.comparison import compare_tracks  # noqa: PLC0415 - the numbers of one tracker do not need it

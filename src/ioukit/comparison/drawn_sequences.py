@@ -14,18 +14,20 @@ Sequences are few, and two things follow:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ioukit._checks import pluralize
-from ioukit.statistics.correction import ROUNDING
+from ioukit.statistics.correction import ROUNDING, adjust_p_values
 from ioukit.statistics.detectable import alarm, images_needed
 from ioukit.statistics.resampling import ImageGroups
 from ioukit.statistics.spread import jackknifed, variances
 from ioukit.statistics.student import t_quantile
-from ioukit.tracks.draws import drawn_numbers
+from ioukit.tracks.draws import DRAWN_TUBE_KEYS, counts_behind, drawn_numbers, has_number
+from ioukit.tracks.measures import RATIOS
 
 if TYPE_CHECKING:
     from ioukit._array_types import Floats
@@ -67,31 +69,113 @@ class Exchanges(NamedTuple):
         return 1 / self.tried if self.is_every else 1 / (1 + self.tried)
 
 
-def exchanges_of(a: Sequence[Values], b: Sequence[Values], permutations: int) -> Exchanges:
+class Measured(NamedTuple):
+    """What drawing and exchanging sequences says of the difference of a number."""
+
+    limits: Limits
+    """Its limits."""
+    p_value: float
+    """Its p-value."""
+    needed: int | None
+    """How many sequences would show it; ``None`` if it is 0, or this cannot be told."""
+    sequences: int
+    """How many sequences have the number."""
+    exchanges: Exchanges
+    """What the test tried, of these sequences."""
+
+
+def measured_differences(
+    a: Sequence[Values],
+    b: Sequence[Values],
+    keys: Sequence[str],
+    *,
+    level: float,
+    replicates: int,
+    permutations: int,
+    seed: int,
+) -> dict[str, Measured]:
+    """The limits and p-values of the differences of combined numbers, by their keys.
+
+    Each comes from the sequences that have the number; only those are exchanged in which the trackers differ in it.
+
+    Args:
+        a: (S,) the numbers of A in each sequence.
+        b: (S,) those of B in the same sequences.
+        keys: Which numbers.
+        level: The probability of the limits, and 1 minus that of a false alarm.
+        replicates: How many replicates of the bootstrap.
+        permutations: How many ways to exchange results are tried at most.
+        seed: The seed of both.
+    """
+    by_counts: dict[tuple[str, ...], list[str]] = {}
+    for key in keys:
+        by_counts.setdefault(counts_behind(key, a[0]), []).append(key)
+    groups: dict[tuple[tuple[int, ...], Exchanges], list[str]] = {}
+    for names, those in by_counts.items():
+        chosen = tuple(at for at, part in enumerate(a) if has_number(those[0], part))
+        of_a, of_b = ([parts[at] for at in chosen] for parts in (a, b))
+        groups.setdefault((chosen, exchanges_of(of_a, of_b, permutations, names)), []).extend(those)
+    found = {}
+    for (chosen, exchanges), those in groups.items():
+        of_a, of_b = ([parts[at] for at in chosen] for parts in (a, b))
+        which = which_sequences(len(chosen), len(a))
+        limits = limits_of_differences(of_a, of_b, those, level=level, replicates=replicates, seed=seed, which=which)
+        tests = tests_of_differences(of_a, of_b, those, exchanges, level=level, seed=seed)
+        for key, limit, (p_value, needed) in zip(those, limits, tests, strict=True):
+            found[key] = Measured(limit, p_value, needed, len(chosen), exchanges)
+    return found
+
+
+def which_sequences(chosen: int, every: int) -> str:
+    """What follows the word sequences if not all of them have a number."""
+    return "" if chosen == every else " with objects"
+
+
+def exchanges_of(
+    a: Sequence[Values], b: Sequence[Values], permutations: int, names: Sequence[str] | None = None
+) -> Exchanges:
     """What is tried: all ways if there are not more than so many permutations, or else so many random ones.
 
     Args:
         a: (S,) the numbers of A in each sequence.
         b: (S,) those of B in the same sequences.
         permutations: How many ways at most.
+        names: In which of the numbers they must differ; in any, if ``None``.
     """
-    differing = tuple(at for at, (one, other) in enumerate(zip(a, b, strict=True)) if _differ(one, other))
+    pairs = zip(a, b, strict=True)
+    differing = tuple(
+        at for at, (one, other) in enumerate(pairs) if _differ(one, other, one if names is None else names)
+    )
     every = 2 ** max(len(differing) - 1, 0)  # an exchange and its opposite have the same size
     return Exchanges(differing, min(every, permutations), every <= permutations)
 
 
-def fewest_sequences(level: float) -> int:
-    """In how many sequences trackers must differ so that a p-value can be at most ``1 - level``."""
+def fewest_sequences(level: float, others: Sequence[float] = ()) -> int:
+    """In how many sequences trackers must differ so that a p-value can be at most ``1 - level``.
+
+    Args:
+        level: The level.
+        others: The p-values of other pairs of trackers; Holm's method then corrects the p-value for their number.
+    """
     count = 1
-    while 0.5 ** (count - 1) > alarm(level):
+    while adjust_p_values([0.5 ** (count - 1), *others])[0] > alarm(level):
         count += 1
     return count
 
 
 def limits_of_differences(
-    a: Sequence[Values], b: Sequence[Values], keys: Sequence[str], *, level: float, replicates: int, seed: int
+    a: Sequence[Values],
+    b: Sequence[Values],
+    keys: Sequence[str],
+    *,
+    level: float,
+    replicates: int,
+    seed: int,
+    which: str = "",
 ) -> list[Limits]:
-    """(Q,) the limits of the differences of combined numbers; NaN for a single sequence.
+    """(Q,) the limits of the differences of combined numbers.
+
+    They are NaN for a single sequence, and those of ratios for a single one with objects.
 
     Args:
         a: (S,) the numbers of A in each sequence.
@@ -100,30 +184,37 @@ def limits_of_differences(
         level: The probability of the limits.
         replicates: How many replicates of the bootstrap.
         seed: Its seed.
+        which: Which sequences these are, see :func:`which_sequences`.
     """
     count = len(a)
     if count < 2:
         return [Limits(np.nan, np.nan, np.nan)] * len(keys)
     groups = _groups(count)
-    drawn = _apart(a, b, groups.bootstrap(seed, 0, replicates).astype(np.float64), keys)
+    weights = groups.bootstrap(seed, 0, replicates).astype(np.float64)
+    drawn = _apart(a, b, weights, keys)
+    objects, is_ratio = np.array([part["GT_Dets"] for part in a]), np.isin(keys, (*RATIOS, *DRAWN_TUBE_KEYS))
+    drawn[np.ix_(weights @ objects == 0, is_ratio)] = np.nan  # without objects, a ratio says nothing
     left_out = groups.left_out(seed)
     left = left_out.weights(0, len(left_out.stratum)).astype(np.float64)
     # As many sequences as there are: counts would be smaller without one, and so would their variance.
     left *= count / left.sum(axis=1, keepdims=True)
     jackknife, df = jackknifed(_apart(a, b, left, keys), left_out.stratum)
     errors = np.sqrt((variances(drawn) * count / (count - 1) + jackknife) / 2)
+    if np.count_nonzero(objects) < 2:
+        errors[is_ratio] = np.nan
     freedoms = np.clip(df, 1, count - 1).tolist()
     values = differences_of(a, b, keys).tolist()
     found = []
     for value, error, freedom in zip(values, errors.tolist(), freedoms, strict=True):
         half = t_quantile((1 + level) / 2, freedom) * error
-        found.append(Limits(error, value - half, value + half, _warnings(count, freedom)))
+        warnings = () if math.isnan(error) else _warnings(count, freedom, which)
+        found.append(Limits(error, value - half, value + half, warnings))
     return found
 
 
-def _warnings(sequences: int, df: float) -> tuple[str, ...]:
+def _warnings(sequences: int, df: float, which: str) -> tuple[str, ...]:
     if sequences <= _FEW:
-        return (f"there are {pluralize(sequences, 'sequence')}",)
+        return (f"there are {pluralize(sequences, 'sequence')}{which}",)
     return ("a few sequences decide the number",) if df < _FEW_DF else ()
 
 
@@ -136,7 +227,10 @@ def differences_of(a: Sequence[Values], b: Sequence[Values], keys: Sequence[str]
 def tests_of_differences(
     a: Sequence[Values], b: Sequence[Values], keys: Sequence[str], exchanges: Exchanges, *, level: float, seed: int
 ) -> list[tuple[float, int | None]]:
-    """(Q,) the p-values, and how many sequences would show such a difference; ``None`` if it is 0 or unknown.
+    """(Q,) the p-values, and how many sequences would show such a difference.
+
+    This is ``None`` if the difference is 0, or cannot be told: where no p-value could be at most ``1 - level``, it says
+    nothing of the size of a difference. Without sequences, the p-value is NaN.
 
     Args:
         a: (S,) the numbers of A in each sequence.
@@ -147,6 +241,8 @@ def tests_of_differences(
         seed: The seed of random exchanges.
     """
     count, number = len(a), exchanges.tried
+    if not count:
+        return [(np.nan, None)] * len(keys)
     observed = differences_of(a, b, keys)
     swaps = np.zeros((number, count), np.bool_)
     swaps[:, exchanges.differing] = _patterns(len(exchanges.differing), exchanges, seed)
@@ -158,13 +254,15 @@ def tests_of_differences(
     p_values = reached / number if exchanges.is_every else (1 + reached) / (1 + number)
     # A difference d of n sequences spreads its own exchanges: their variance is larger by d ** 2 / n.
     variance = np.maximum((swapped**2).mean(axis=0) - observed**2 / count, 0) * count / max(count - 1, 1)
+    if exchanges.smallest_p_value > alarm(level):
+        return [(p_value, None) for p_value in p_values.tolist()]
+    # Of more sequences of this kind, the trackers differ in the same share.
+    fewest = math.ceil(fewest_sequences(level) * count / len(exchanges.differing))
     found = []
     columns = zip(observed.tolist(), np.sqrt(variance).tolist(), p_values.tolist(), strict=True)
     for value, error, p_value in columns:
-        needed = None
-        if count > 1:
-            needed = images_needed(value, error, count, level=level, df=count - 1, p_value=p_value)
-        found.append((p_value, needed if needed is None else max(needed, fewest_sequences(level))))
+        needed = images_needed(value, error, count, level=level, df=count - 1, p_value=p_value)
+        found.append((p_value, needed if needed is None else max(needed, fewest)))
     return found
 
 
@@ -186,5 +284,5 @@ def _apart(a: Sequence[Values], b: Sequence[Values], weights: Floats, keys: Sequ
     return drawn_numbers(b, weights, keys) - drawn_numbers(a, weights, keys)
 
 
-def _differ(one: Values, other: Values) -> bool:
-    return any(not np.array_equal(value, other[name]) for name, value in one.items())
+def _differ(one: Values, other: Values, names: Iterable[str]) -> bool:
+    return any(not np.array_equal(one[name], other[name]) for name in names)

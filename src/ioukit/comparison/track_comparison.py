@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import operator
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 
 from ioukit._checks import check_count, check_result, pluralize
 from ioukit._columns import Frozen, record
-from ioukit.comparison.drawn_sequences import Limits, exchanges_of, limits_of_differences, tests_of_differences
+from ioukit.comparison.drawn_sequences import Measured, fewest_sequences, measured_differences
 from ioukit.comparison.track_changes import track_changes
 from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.track_pair import TrackPair
@@ -124,21 +125,24 @@ def compare_tracks(
     for name_b, b in rest:
         _check_same_data(a, b, (name_a, name_b))
         parts_b = parts_of(b)
-        exchanges = exchanges_of(parts_a, parts_b, permutations)
-        limits = limits_of_differences(parts_a, parts_b, compared, level=level, replicates=replicates, seed=seed)
-        tests = tests_of_differences(parts_a, parts_b, compared, exchanges, level=level, seed=seed)
+        measured = measured_differences(
+            parts_a, parts_b, compared, level=level, replicates=replicates, permutations=permutations, seed=seed
+        )
+        of_main = measured[a.main]
         pairs.append(
             TrackPair(
                 name_a=name_a,
                 name_b=name_b,
                 a=a,
                 b=b,
-                differences=_differences(a, b, compared, limits, tests, level),
+                differences=_differences(a, b, compared, measured, level),
                 changes=track_changes(a, b),
-                num_differing=len(exchanges.differing),
-                permutations=exchanges.tried,
-                is_every_permutation=exchanges.is_every,
-                p_smallest=exchanges.smallest_p_value,
+                num_sequences=of_main.sequences,
+                num_differing=len(of_main.exchanges.differing),
+                fewest_differing=fewest_sequences(level),
+                permutations=of_main.exchanges.tried,
+                is_every_permutation=of_main.exchanges.is_every,
+                p_smallest=of_main.exchanges.smallest_p_value,
             )
         )
     return TrackComparison(tuple(trackers), tuple(trackers.values()), tuple(_corrected(pairs)))
@@ -148,26 +152,28 @@ def _differences(
     a: TrackEvaluation,
     b: TrackEvaluation,
     keys: Sequence[str],
-    limits: Sequence[Limits],
-    tests: Sequence[tuple[float, int | None]],
+    measured: Mapping[str, Measured],
     level: float,
 ) -> tuple[TrackDifference, ...]:
-    return tuple(
-        TrackDifference(
-            key=key,
-            a=a.summary[key],
-            b=b.summary[key],
-            difference=b.summary[key] - a.summary[key],
-            low=one.low,
-            high=one.high,
-            level=level,
-            standard_error=one.error,
-            p_value=p_value,
-            sequences_needed=needed,
-            warnings=one.warnings,
+    found = []
+    for key in keys:
+        of_a, of_b, one = a.summary[key], b.summary[key], measured[key]
+        found.append(
+            TrackDifference(
+                key=key,
+                a=of_a,
+                b=of_b,
+                difference=of_b - of_a,
+                low=one.limits.low,
+                high=one.limits.high,
+                level=level,
+                standard_error=one.limits.error,
+                p_value=math.nan if math.isnan(of_b - of_a) else one.p_value,
+                sequences_needed=one.needed,
+                warnings=one.limits.warnings,
+            )
         )
-        for key, one, (p_value, needed) in zip(keys, limits, tests, strict=True)
-    )
+    return tuple(found)
 
 
 def _corrected(pairs: Sequence[TrackPair]) -> Sequence[TrackPair]:
@@ -177,20 +183,24 @@ def _corrected(pairs: Sequence[TrackPair]) -> Sequence[TrackPair]:
     p_values = [pair.difference.p_value for pair in pairs]
     found = []
     for at, pair in enumerate(pairs):
-        smallest = [*p_values[:at], pair.p_smallest, *p_values[at + 1 :]]  # beside the p-values of the other pairs
-        corrected, least = (float(adjust_p_values(values)[at]) for values in (p_values, smallest))
-        found.append(dataclasses.replace(pair, p_corrected=corrected, p_smallest=least))
+        others = [*p_values[:at], *p_values[at + 1 :]]
+        corrected, least = (float(adjust_p_values([one, *others])[0]) for one in (p_values[at], pair.p_smallest))
+        fewest = fewest_sequences(pair.difference.level, others)
+        found.append(dataclasses.replace(pair, p_corrected=corrected, p_smallest=least, fewest_differing=fewest))
     return found
 
 
 def _check_same_data(a: TrackEvaluation, b: TrackEvaluation, names: tuple[str, str]) -> None:
-    """Raises `ValueError` if sequences, classes, frames or objects of two evaluations differ."""
+    """Raises `ValueError` if protocols, sequences, classes, frames or objects of two evaluations differ."""
+    if a.protocol != b.protocol:
+        raise ValueError(
+            f"{names[0]} and {names[1]} were evaluated by different protocols: {names[0]} by {a.protocol}, {names[1]} "
+            f"by {b.protocol}; evaluate both with the same protocol= (--protocol)"
+        )
     sequences = [[f"sequence {name!r}" for name in one.sequence_names] for one in (a, b)]
     _check_listed(sequences[0], sequences[1], names)
     classes = [[f"class {name!r}" for name in one.categories.names] for one in (a, b)]
     _check_listed(classes[0], classes[1], names, "; evaluate both with the same categories=")
-    if a.protocol != b.protocol:
-        raise _not_same(names, f"{names[0]} by the protocol {a.protocol}, {names[1]} by {b.protocol}")
     if a.trace is None or b.trace is None:
         raise ValueError("these numbers were made without the data that a comparison needs")
     frames = [np.diff(one.frames.starts).tolist() for one in (a.trace, b.trace)]

@@ -23,7 +23,7 @@ class TrackDifference(Frozen):
     difference: float
     """``b - a``: above 0 if the number of the second tracker is higher."""
     low: float
-    """The lower limit of the difference; NaN if there is a single sequence."""
+    """The lower limit of the difference; NaN if a single sequence has the number, or if it is a ratio, objects."""
     high: float
     """The upper limit of the difference."""
     level: float
@@ -32,10 +32,12 @@ class TrackDifference(Frozen):
     """The standard deviation of the difference over sets of as many sequences; NaN for a single one."""
     p_value: float
     """The probability of a difference at least as large if the results of both trackers were exchanged in sequences at
-    random: two-sided, by permutation."""
+    random: two-sided, by permutation. NaN if the number is undefined."""
     sequences_needed: int | None
     """How many sequences of the same kind would show this difference with a probability of 0.8, if it is the true one;
-    more than there are if it is not significant. ``None`` if the difference is 0, or there is a single sequence."""
+    more than there are if it is not significant. It is not corrected for the number of pairs. ``None`` if the
+    difference is 0, or if it cannot be told: where so few sequences could not show any difference, or the p-value is
+    about 1."""
     warnings: tuple[str, ...] = ()
     """Why the limits may hold the true difference less often than they say; empty if nothing is known."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ioukit._columns import Frozen, record
+from ioukit._plain_values import plain_value
 from ioukit.comparison.track_changes import OBJECT_CHANGES, changed_objects
 from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.words import outcome, tracks_verdict
@@ -32,8 +33,12 @@ class TrackPair(Frozen):
     """The differences of all numbers, B minus A, with intervals and p-values."""
     changes: TrackChanges
     """What became of the objects and of the switches of ids, in each sequence."""
+    num_sequences: int
+    """How many sequences have the main number: those without objects have no ``J&F``."""
     num_differing: int
-    """In how many sequences the trackers differ."""
+    """In how many of these the trackers differ in what the main number is made of."""
+    fewest_differing: int
+    """In how many they must differ so that a p-value can be small enough, corrected as :attr:`p_corrected` is."""
     permutations: int
     """How many ways to exchange the results were tried."""
     is_every_permutation: bool
@@ -41,7 +46,8 @@ class TrackPair(Frozen):
     p_smallest: float
     """The smallest p-value that these sequences could show, corrected as :attr:`p_corrected` is."""
     p_corrected: float | None = None
-    """The p-value of the main number, corrected for the number of pairs; ``None`` if there are only two trackers."""
+    """The p-value of the main number, corrected for the number of pairs, NaN if the number is undefined; ``None`` if
+    there are only two trackers."""
 
     def __getitem__(self, key: str) -> TrackDifference:
         return find_difference(self.differences, key)
@@ -71,8 +77,10 @@ class TrackPair(Frozen):
         return tracks_verdict(
             self.difference,
             self.names,
-            num_sequences=len(self.a.sequence_names),
+            all_sequences=len(self.a.sequence_names),
+            num_sequences=self.num_sequences,
             num_differing=self.num_differing,
+            fewest_differing=self.fewest_differing,
             permutations=self.permutations,
             is_every_permutation=self.is_every_permutation,
             p_smallest=self.p_smallest,
@@ -118,11 +126,13 @@ class TrackPair(Frozen):
                 }
                 for name, track, at, *counts in changed_objects(self.a, self.b)
             ],
+            "num_sequences": self.num_sequences,
             "num_differing": self.num_differing,
+            "fewest_differing": self.fewest_differing,
             "permutations": self.permutations,
             "is_every_permutation": self.is_every_permutation,
             "p_smallest": self.p_smallest,
-            "p_corrected": self.p_corrected,
+            "p_corrected": plain_value(self.p_corrected),
         }
 
     def __repr__(self) -> str:

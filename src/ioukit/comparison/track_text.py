@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ioukit._output import aligned
@@ -41,6 +41,19 @@ def tracks_text(pairs: Sequence[TrackPair], *, width: int) -> str:
         title = f"{_short(pair.name_b)} compared with {_short(pair.name_a)}"
         blocks.append("\n".join([title, *_changes(pair, width)]))
     return "\n\n".join(blocks)
+
+
+def notes_of(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """The notes of all trackers, each once; those that not all of them have begin with the names of the trackers.
+
+    Args:
+        notes: The notes of each tracker, by its name.
+    """
+    having: dict[str, list[str]] = {}
+    for name, said in notes.items():
+        for note in dict.fromkeys(said):
+            having.setdefault(note, []).append(name)
+    return [note if len(names) == len(notes) else f"{', '.join(names)}: {note}" for note, names in having.items()]
 
 
 def _shows_limits(pair: TrackPair) -> bool:
@@ -85,7 +98,7 @@ def sequence_rows(pair: TrackPair, shown: Callable[[str], str]) -> list[tuple[st
     for name, counts in pair.changes.by_sequence().items():
         of_a, of_b = (100 * one.sequences[name][pair.sequence_key] for one in (pair.a, pair.b))
         changed = (f"{counts[key]:,}" for key in ("found", "lost", "new_switches", "gone_switches"))
-        rows.append((shown(name), f"{of_a:.2f}", f"{of_b:.2f}", _text(of_b - of_a, "+.2f"), *changed))
+        rows.append((shown(name), _text(of_a, ".2f"), _text(of_b, ".2f"), _text(of_b - of_a, "+.2f"), *changed))
     return rows
 
 

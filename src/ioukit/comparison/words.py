@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import percent
-from ioukit.comparison.drawn_sequences import fewest_sequences
+from ioukit.comparison.drawn_sequences import which_sequences
 from ioukit.statistics.detectable import alarm
 
 if TYPE_CHECKING:
@@ -269,8 +269,10 @@ def tracks_verdict(
     difference: TrackDifference,
     names: tuple[str, str],
     *,
+    all_sequences: int,
     num_sequences: int,
     num_differing: int,
+    fewest_differing: int,
     permutations: int,
     is_every_permutation: bool,
     p_smallest: float,
@@ -281,8 +283,10 @@ def tracks_verdict(
     Args:
         difference: The difference, the second tracker minus the first.
         names: The names of both trackers.
-        num_sequences: On how many sequences they were evaluated.
-        num_differing: In how many of these they differ.
+        all_sequences: On how many sequences they were evaluated.
+        num_sequences: How many of these have the number.
+        num_differing: In how many of the latter they differ in it.
+        fewest_differing: In how many they must differ.
         permutations: How many permutations the p-value comes from.
         is_every_permutation: Whether these are all.
         p_smallest: The smallest p-value that there could be.
@@ -296,19 +300,20 @@ def tracks_verdict(
         return f"{a} and {b} have the same {one.key}, {percent(one.a, 2)}."
     if math.isnan(one.difference):
         return f"{a} and {b} have no {one.key}: there is no object to find."
-    sequences = pluralize(num_sequences, "sequence")
+    sequences = f"{pluralize(num_sequences, 'sequence')}{which_sequences(num_sequences, all_sequences)}"
     # Limits that may not hold stand only where their doubt stands, too.
     size = points(one.difference, _digits(100 * abs(one.difference))) if one.warnings else _with_error(one)
     size += f" of {one.key} ({100 * one.a:.2f} to {percent(one.b, 2)})"
     side = "higher" if one.difference > 0 else "lower"
     if p_smallest > alarm(one.level):
-        which = "" if num_differing == num_sequences else f", in {num_differing} of which they differ,"
-        least = (
-            f" At least {fewest_sequences(one.level)} in which they differ are needed." if p_corrected is None else ""
-        )
+        which = "" if num_differing == num_sequences else f", in {num_differing} of which they differ in {one.key},"
+        corrected = "" if p_corrected is None else ", corrected for the number of pairs by Holm's method"
+        least = f"At least {fewest_differing} in which they differ"
+        if num_differing >= fewest_differing:
+            least = f"More than {pluralize(permutations, 'permutation')}"
         return (
             f"With {sequences}{which} no difference can be told from chance: the smallest possible p-value is "
-            f"{p_smallest:.3g}.{least} {b} is {side} by {size}."
+            f"{p_smallest:.3g}{corrected}. {least} are needed. {b} is {side} by {size}."
         )
     shown = outcome(one, p_corrected=p_corrected)
     cases = _cases(one.p_value, permutations) if is_every_permutation else chance(one.p_value, permutations)
@@ -328,6 +333,25 @@ def _cases(p_value: float, permutations: int) -> str:
     """A p-value of all permutations in words."""
     cases = round(p_value * permutations)
     return "every case" if cases == permutations else f"{cases:,} of {permutations:,} cases"
+
+
+def needed_sentence(difference: TrackDifference, *, is_corrected: bool) -> str:
+    """How many sequences would show a difference; empty if it is 0 or undefined.
+
+    Args:
+        difference: The difference.
+        is_corrected: Whether the p-value is corrected for the number of pairs, which this number is not.
+    """
+    one = difference
+    if not abs(one.difference) >= _EQUAL:
+        return ""
+    if one.sequences_needed is None:
+        return f"How many sequences would show this difference of {one.key} cannot be told from these."
+    alone = ", if this pair were the only one" if is_corrected else ""
+    return (
+        f"If this difference of {one.key} is the true one, {_needed(one.sequences_needed)} sequences of this kind "
+        f"would show it with a probability of 0.8{alone}."
+    )
 
 
 def track_change_sentences(changes: TrackChanges, names: tuple[str, str]) -> list[str]:

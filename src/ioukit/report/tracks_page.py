@@ -14,8 +14,8 @@ from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison import TrackComparison
 from ioukit.comparison.track_changes import changed_objects
-from ioukit.comparison.track_text import difference_row, sequence_rows
-from ioukit.comparison.words import doubt_sentence, track_change_sentences
+from ioukit.comparison.track_text import difference_row, notes_of, sequence_rows
+from ioukit.comparison.words import doubt_sentence, needed_sentence, track_change_sentences
 from ioukit.report._sources import input_files, made_with, name_of, time_text
 from ioukit.report._texts import abbreviate, fact_list
 from ioukit.report.writer import Layout, Page, write_page
@@ -53,7 +53,7 @@ class TracksPart(NamedTuple):
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     words: tuple[str, ...]
-    """What is doubtful, and what changed."""
+    """How many sequences would show the difference, what is doubtful, and what changed."""
     sequence_head: tuple[str, ...]
     sequences: tuple[tuple[str, ...], ...]
 
@@ -147,7 +147,7 @@ def tracks_data(
         has_j_and_f=first.j_and_f is not None,
         tables=tuple(_tables(named if pairs else [("", first)])),
         parts=tuple(_part(pair) for pair in pairs),
-        notes=tuple(dict.fromkeys(printable(note) for one in evaluations for note in one.notes)),
+        notes=tuple(map(printable, notes_of({name: one.notes for name, one in zip(names, evaluations, strict=True)}))),
         settings=(("Protocol", abbreviate(first.protocol)), *made_with()),
         files=input_files(
             (f"{role} of {name}" if pairs and role == "Results" else role, path)
@@ -188,12 +188,13 @@ def _part(pair: TrackPair) -> TracksPart:
     a, b = (abbreviate(name, "unnamed") for name in pair.names)
     level, shown = pair.difference.level, [pair[key] for key in pair.a.table_keys]
     doubt = doubt_sentence(shown, level)
+    needed = needed_sentence(pair.difference, is_corrected=pair.p_corrected is not None)
     return TracksPart(
         title=f"{b} compared with {a}",
         verdict=printable(pair.verdict()),
         head=("", a, b, "difference", f"{percent(level)} interval", "p-value"),
         rows=tuple(map(difference_row, shown)),
-        words=tuple(map(printable, (*([doubt] if doubt else []), *track_change_sentences(pair.changes, (a, b))))),
+        words=tuple(map(printable, filter(None, (needed, doubt, *track_change_sentences(pair.changes, (a, b)))))),
         sequence_head=("sequence", a, b, pair.sequence_key, "found", "lost", "new", "gone"),
         sequences=tuple(sequence_rows(pair, abbreviate)),
     )

@@ -23,12 +23,33 @@ if TYPE_CHECKING:
 
 DRAWN_TUBE_KEYS = ("AP_all", "AR_all")
 """The numbers of whole tracks that are drawn."""
+_BEHIND_HOTA = ("HOTA_TP", "HOTA_FN", "HOTA_FP", "AssA")
 
 
 def drawn_keys(evaluation: TrackEvaluation) -> tuple[str, ...]:
     """The numbers that :func:`drawn_numbers` has of an evaluation."""
     of_tubes = DRAWN_TUBE_KEYS if evaluation.tubes else ()
     return (*KEYS, *(J_AND_F_KEYS if evaluation.j_and_f else ()), *of_tubes)
+
+
+def counts_behind(key: str, part: Values) -> tuple[str, ...]:
+    """The names of what a number is made of, in the part of a sequence: without a change of these, it stays.
+
+    Args:
+        key: The number, of :func:`drawn_keys`.
+        part: The part of any sequence, see :func:`parts_of`.
+    """
+    if key == "HOTA":
+        return _BEHIND_HOTA
+    if key in J_AND_F_KEYS:
+        return ("j_and_f",)
+    is_of_tubes = key in DRAWN_TUBE_KEYS
+    return tuple(name for name in part if name != "j_and_f" and name.startswith("tube_") == is_of_tubes)
+
+
+def has_number(key: str, part: Values) -> bool:
+    """Whether a sequence has a number at all: without objects, it has no J and F."""
+    return key not in J_AND_F_KEYS or bool(part["j_and_f"][:, 0].any())
 
 
 def parts_of(evaluation: TrackEvaluation) -> list[Values]:

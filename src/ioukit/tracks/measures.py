@@ -52,8 +52,8 @@ _VACE_RATIOS = ("ATA", "SFDA")
 _COUNTS = ("Dets", "GT_Dets", "IDs", "GT_IDs", "Frames")
 _SUMS = (*_COUNT_CURVES, *_CLEAR_COUNTS, "MOTP_sum", *_ID_COUNTS, *_VACE_SUMS, *_COUNTS)
 """What adds up over sequences and over classes."""
-_RATIOS = (*_AT_LOWEST, *CURVES, *_CLEAR_RATIOS, *_ID_RATIOS)
-"""What is averaged over classes."""
+RATIOS = (*_AT_LOWEST, *CURVES, *_CLEAR_RATIOS, *_ID_RATIOS)
+"""What is averaged over classes; without objects, it says nothing."""
 _LEAST = 1e-10
 """TrackEval's guard of the division by the number of pairs: without pairs, LocA is 1."""
 
@@ -148,7 +148,7 @@ def _of_sums(values: Values, products: Values) -> Values:
 def averaged(classes: Sequence[Values]) -> Values:
     """The mean of each ratio over classes, each of which counts once; counts are added up."""
     values: Values = {name: _sum(one[name] for one in classes) for name in _SUMS if name != "MOTP_sum"}
-    for name in _RATIOS:
+    for name in RATIOS:
         values[name] = np.mean([one[name] for one in classes], axis=0)
     for name in _VACE_RATIOS:
         values[name] = float(np.mean(known)) if (known := [one[name] for one in classes if one["VACE_Frames"]]) else nan

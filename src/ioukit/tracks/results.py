@@ -264,7 +264,8 @@ class TrackEvaluation(Frozen):
         return made, len(made)
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in ("HOTA", "MOTA", "IDF1"))
+        keys = dict.fromkeys((self.main, "HOTA", "MOTA", "IDF1"))
+        numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in keys)
         sequences, classes = len(self.sequence_names), len(self.categories)
         return f"TrackEvaluation({numbers}, {pluralize(sequences, 'sequence')}, {pluralize(classes, 'class')})"
 
