@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -69,7 +68,7 @@ def test_a_part_with_too_many_detections_is_cut(skewed: Scene, tmp_path: Path) -
         del ours  # and its rows in the object store
     tables = sorted((tmp_path / "work" / "tables").iterdir())
     assert len(tables) == 2
-    shutil.rmtree(tables[1])
+    tables[1].unlink()
     changed = {table: table.stat().st_mtime_ns for table in tables if table.exists()}
     again = scale.evaluate(*skewed, near=0.1, memory="2GB", work=tmp_path / "work", on="ray", timeout=120)
     assert {table: table.stat().st_mtime_ns for table in changed} == changed
