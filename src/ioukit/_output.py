@@ -139,7 +139,8 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
         if path.exists() and source.exists() and path.samefile(source):
             raise ValueError(f"{path} is an input and would be overwritten")
         if source.is_dir() and is_other_file(path, source):
-            raise ValueError(f"{path} is in the input {source} and would be overwritten")
+            advice = "choose another name, or remove it first"
+            raise ValueError(f"{path} is in the input {source} and would be overwritten: {advice}")
 
 
 def is_other_file(path: Path, folder: Path) -> bool:
