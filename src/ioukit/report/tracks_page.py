@@ -140,7 +140,7 @@ def tracks_data(
             ("sequence", "sequences", len(first.sequence_names)),
             ("class", "classes", len(first.categories)),
             ("object", "objects", int(numbers["GT_IDs"])),
-            ("box of an object", "boxes of objects", int(numbers["GT_Dets"])),
+            ("region of an object", "regions of objects", int(numbers["GT_Dets"])),
         ),
         trackers=tuple(name for name, _ in named) if pairs else (),
         has_tubes=bool(first.tubes),
