@@ -78,6 +78,8 @@ ANSWERED: list[tuple[str, str]] = [
     ("eval gt.json dt.json --metric mAP50", "--json has them for programs, and --at-least AP50=0.5 checks one"),
     ("eval gt.json dt.json --area-range 0,1024", "did you mean '--areas'?"),
     ("eval --ann gt.json --res dt.json", "paths stand alone: ioukit eval [OPTIONS] GT DT"),
+    ("convert gt.json --to yolo -o out", "paths stand alone: ioukit convert [OPTIONS] IN OUT"),
+    ("subset gt.json --classes cat --output out.json", "paths stand alone: ioukit subset [OPTIONS] IN OUT"),
     # Which value.
     ("eval gt.json dt.json --gt-format yolo", "expected train, val and names|this is a COCO file"),
     ("eval gt.json dt.json --iou-thresholds 50", "must lie within (0, 1]|did you mean 0.5?"),

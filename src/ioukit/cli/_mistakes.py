@@ -92,6 +92,9 @@ _PATHS = (
     "b",
 )
 
+_OUTPUTS = ("o", "output", "out", "save", "save-to", "to-file")
+"""What else people type before the path of what is written, where it stands alone."""
+
 _TOO_MANY = {
     "eval": "ioukit compare GT A B compares models",
     "labels": "give the detections of one model; ioukit compare GT A B compares models",
@@ -174,9 +177,11 @@ def _of_option(option: str, command: Any, ctx: Any) -> str:
     said = {**_SAID_BY.get(command.name, {}), **(_SAID if "--at-least" in known else {})}
     if word in said:
         return said[word]
-    if here := [name for name in meant if name in known]:
+    writes = any(one.metavar == "OUT" for one in command.params if one.param_type_name == "argument")
+    here = [name for name in meant if name in known]
+    if here and not (writes and word in _OUTPUTS):
         return did_you_mean(here)
-    if word in _PATHS:
+    if word in _PATHS or (writes and word in _OUTPUTS):
         return f"; paths stand alone: {ctx.get_usage().removeprefix('Usage: ')}"
     commands = (
         {}
