@@ -259,6 +259,7 @@ def test_a_list_has_the_words_about_every_region(open_page: OpenPage, written: W
     page = open_page(path)
     page.locator("#gallery button").first.click()
     page.locator("#viewer-list summary").click()
+    page.locator("#viewer-list li").first.wait_for()  # it is filled when the browser tells that it is open
     lines = page.locator("#viewer-list li").all_inner_texts()
     results = evaluation.per_image(score_threshold=best)
     at = results.worst(1)[0]
@@ -277,6 +278,7 @@ def test_without_scores_no_words_about_a_region_have_one(open_page: OpenPage, wr
     assert not [label for label in labels if any(letter.isdigit() for letter in label)]
     page.locator("#gallery button").first.click()
     page.locator("#viewer-list summary").click()
+    page.locator("#viewer-list li").first.wait_for()  # it is filled when the browser tells that it is open
     lines = page.locator("#viewer-list li").all_inner_texts()
     right = [line for line in lines if "true positive" in line]
     wrong = [line for line in lines if "false positive" in line]
