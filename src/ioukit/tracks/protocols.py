@@ -42,7 +42,7 @@ BOXES = "bbox"
 """The kind of region that benchmarks of boxes compare."""
 _MASKS = "segm"
 _MAINS = ("HOTA", "MOTA", "sMOTA", "IDF1")
-"""The numbers by which benchmarks rank trackers, and which every protocol counts."""
+"""What may be the main number of any protocol, as every one counts it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class TrackProtocol:
     """Whether a tracker gets the masks of the first frame. For J and F, an object's pair is then the track with its
     id, and the first and the last frame of a sequence do not count. For a protocol that counts J and F."""
     main: str = "HOTA"
-    """The number by which the benchmark ranks trackers: it decides which of two is better, and leads tables."""
+    """The main number of the benchmark: it decides which of two is better, and leads tables."""
     sequences: str = ""
     """A pattern (regular expression) of the names of its sequences, by which the benchmark is recognised; empty if
     names do not tell."""
