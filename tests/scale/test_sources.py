@@ -390,7 +390,9 @@ def test_kinds_of_files(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"b\.json: expected CSV, as .*a\.csv is, found COCO results"):
         open_detections(tmp_path, truth())
     (tmp_path / "b.json").rename(tmp_path / "b.csv")
-    with pytest.raises(DatasetError, match=r"b\.csv: expected columns of boxes"):
+    with pytest.raises(
+        DatasetError, match=r"b\.csv: expected a column image_id of text, .*a\.csv has it, found no such"
+    ):
         open_detections(tmp_path, truth())
     (tmp_path / "b.csv").write_text("image_id,label,x,y,w,h,score\n4,dog,0,0,1,1,1\n")
     assert all_of(open_detections(tmp_path, truth())).image_ids.tolist() == [1, 4]

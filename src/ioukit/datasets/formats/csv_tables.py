@@ -44,6 +44,11 @@ def first_row(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
         return []
 
 
+def delimiter_of(path: str | os.PathLike[str]) -> str:
+    """What stands between the fields of a CSV file, by its name: tabs in a ``.tsv`` file."""
+    return "\t" if os.fspath(path).lower().endswith(".tsv") else ","
+
+
 @contextlib.contextmanager
 def _fields_named(names: Sequence[str]) -> Iterator[None]:
     """Say which fields a row should have, if it has another number of them."""
