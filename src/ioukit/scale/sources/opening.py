@@ -13,11 +13,10 @@ from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_rows import Reading
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import digest_of
-from ioukit.scale.sources.arrow import head_of_arrow, head_of_parquet
 from ioukit.scale.sources.places import FilePlace, find_files
 from ioukit.scale.sources.source import Cut, DetectionSource, pieces_of_detections
-from ioukit.scale.sources.tables import pieces_of_tables
-from ioukit.scale.sources.text import Opener, head_of_csv, pieces_of_coco, pieces_of_text
+from ioukit.scale.sources.tables import head_of_arrow, head_of_csv, head_of_parquet, pieces_of_tables
+from ioukit.scale.sources.text import Opener, pieces_of_coco, pieces_of_text
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
@@ -88,7 +87,9 @@ def open_detections(
     if isinstance(source, Detections):
         met = source.meeting(known.ground_truth, on_invalid=on_invalid)
         pieces = pieces_of_detections(met, known, cut)
-        return DetectionSource(source.source, pieces, known, lambda: [source.source, digest_of(source)])
+        return DetectionSource(
+            source.source, pieces, known, lambda: [source.source, digest_of(source)], check_unchanged=lambda: None
+        )
     listed = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
         raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
@@ -147,5 +148,7 @@ def _kind(file: FilePlace) -> _Kind:
         found = next((kind for kind in _KINDS if start.startswith(kind.starts)), None)
     if found is None:
         ends = ", ".join(end for kind in _KINDS for end in kind.ends)
-        raise DatasetError(f"{file.path}: expected a file of detections, named {ends}, found something else")
+        raise DatasetError(
+            f"{file.path}: expected a file of detections, named {ends} (text also .gz), found something else"
+        )
     return found

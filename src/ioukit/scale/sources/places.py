@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ioukit._optional import import_extra
@@ -34,7 +34,7 @@ class FilePlace:
     """In bytes."""
     changed: int
     """When it was changed, in nanoseconds since 1970."""
-    folders: tuple[tuple[str, str], ...] = ()
+    folders: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Name and value of each folder ``name=value`` on the way to the file; ``""`` is no value."""
     address: str | None = None
     """An address of the store, from which its file system is made; ``None`` for a local file."""
@@ -142,7 +142,7 @@ def _matching(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(meanings.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*)", pattern)))
 
 
-def _columns_of(path: str) -> tuple[tuple[str, str], ...]:
+def _columns_of(path: str) -> dict[str, str]:
     """Names and values of the folders of a path such as ``split=val/camera=3/0.parquet``."""
     pairs = [part.split("=", 1) for part in path.split("/")[:-1] if "=" in part[1:]]
-    return tuple({name: "" if text == _NO_VALUE else urllib.parse.unquote(text) for name, text in pairs}.items())
+    return {name: "" if text == _NO_VALUE else urllib.parse.unquote(text) for name, text in pairs}

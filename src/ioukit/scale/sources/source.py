@@ -61,10 +61,6 @@ class FilePiece(Piece):
     file: FilePlace
 
 
-def _nothing() -> None:
-    """Data in memory stay as they are."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class DetectionSource:
     """Detections that need not fit into memory, as pieces.
@@ -81,7 +77,7 @@ class DetectionSource:
     """The images and classes of the ground truth."""
     fingerprint: Callable[[], Any]
     """Lists of text and numbers that differ if the data or the way of reading it differ: paths, sizes and times."""
-    check_unchanged: Callable[[], None] = _nothing
+    check_unchanged: Callable[[], None]
     """Raises a DatasetError if a file is no longer as it was when it was opened: then its pieces are of two files."""
 
     @property

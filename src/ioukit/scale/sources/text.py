@@ -1,34 +1,26 @@
-"""CSV files and COCO results as sources: text, of which rows or records that follow one another are a piece.
+"""COCO results as sources, and text that cannot be read from the middle.
 
-Owns: where pieces begin, and the reading of one. Does not own: what a row or a record means (datasets/formats,
-datasets/columns). Each file is walked once when it is opened, to find where pieces begin, so lines and records keep
-their numbers in messages. Text that is packed or lies in a store cannot be read from the middle: such a file is one
-piece, which is unpacked into a temporary file while it is read.
+Owns: which records of a results file are a piece, and the unpacking. Does not own: what a record means
+(datasets/columns). Each file is walked once when it is opened, to find where pieces begin, so records keep their
+numbers in messages. Text that is packed or lies in a store is one piece, of CSV files too: while it is read, it is
+unpacked into a temporary file, and cut there.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import gzip
-import itertools
 import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ioukit import _core
 from ioukit.datasets.columns.coco_parts import CocoPart, parts_of_results
 from ioukit.datasets.columns.detections import detections_of_coco
-from ioukit.datasets.formats.csv_tables import csv_rows, delimiter_of, first_row
-from ioukit.datasets.formats.table_detections import detections_of_text
-from ioukit.datasets.formats.table_sources import Table
-from ioukit.datasets.formats.text_files import refuse
 from ioukit.errors import DatasetError
 from ioukit.scale.sources.source import FilePiece, batches_of
-from ioukit.scale.sources.tables import TablePiece
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections
@@ -37,90 +29,13 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.scale.sources.places import FilePlace
     from ioukit.scale.sources.source import Cut
-    from ioukit.scale.sources.tables import Head
 
 
-_CSV_PART_BYTES = 16 << 20
-_LEAST_CSV_ROW_BYTES = 30
 _COCO_PART_BYTES = 32 << 20
 _LEAST_RECORD_BYTES = 60
 """Of a short record, which has an image, a category, a box and a score."""
 _PACKED_ROW_BYTES = 25
 """Of a record in a packed file, about."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class CsvPiece(TablePiece):
-    """Rows of a CSV file that follow one another."""
-
-    start: int
-    end: int
-    lines: int
-    """How many lines are before the first row."""
-    listed: tuple[str, ...]
-    """The names of all columns."""
-
-    def read(self) -> Iterator[Detections]:
-        """The detections, see :meth:`Piece.read`."""
-        table_of = functools.partial(self._table, self._text(), self.columns)
-        return batches_of(detections_of_text(table_of, self.columns, self.reading, self.names), self.batch_rows)
-
-    def tables(self, columns: Iterable[str]) -> Iterator[Table]:
-        """Some columns of all rows."""
-        yield self._table(self._text(), columns)
-
-    def _text(self) -> bytes:
-        with self.file.open() as file:
-            file.seek(self.start)
-            text: bytes = file.read(self.end - self.start)
-        if len(text) < self.end - self.start:
-            found = f"{self.start + len(text):,}: it was cut"
-            refuse(self.file.path, f"{self.end:,} bytes", found)
-        return text
-
-    def _table(self, text: bytes, columns: Iterable[str], numbers: Collection[str] = ()) -> Table:
-        path = self.file.path
-        found, lines = csv_rows(
-            path,
-            text,
-            self.lines,
-            self.listed,
-            delimiter_of(path),
-            header=self.start == 0,
-            wanted=self.in_file(columns),
-            numbers=numbers,
-        )
-        found |= self.from_folders(columns, len(lines))
-        return Table(path, found, lambda row: f"{path}: line {lines[row]}", all_text=True)
-
-
-def head_of_csv(file: FilePlace, _: Reading, cut: Cut) -> Head:
-    """The head of a CSV file: its columns, and parts that are pieces. The file is read once to find them.
-
-    Raises:
-        DatasetError: If it has no row with names, or one with the same name twice.
-        OSError: If it cannot be read.
-    """
-    names = first_row(file.path, delimiter_of(file.path))
-    if len(set(names)) < len(names):
-        refuse(f"{file.path}: line 1", "columns of different names", ", ".join(names))
-    size = max(1, min(_CSV_PART_BYTES, cut.piece_rows * _LEAST_CSV_ROW_BYTES))
-    parts, rows = _core.find_csv_parts(file.path, ord(delimiter_of(file.path)), size)
-    pieces = [
-        CsvPiece(
-            name=f"{file.path}: from line {lines + 1}",
-            rows=rows - 1 if len(parts) == 1 else None,
-            guessed_rows=(end - start) * rows // file.size,
-            batch_rows=cut.batch_rows,
-            file=file,
-            start=start,
-            end=end,
-            lines=lines,
-            listed=tuple(names),
-        )
-        for (start, lines), (end, _) in itertools.pairwise([*parts.tolist(), [file.size, 0]])
-    ]
-    return dict.fromkeys(names, "text"), pieces
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -169,8 +84,9 @@ def pieces_of_text(
 ) -> list[FilePiece]:
     """The pieces of files of text, in their order: what ``opener`` makes, and each packed file as a whole."""
     plain = [file for file in files if file.address is None and not _is_packed(file)]
+    packed = [file for file in files if file.address is not None or _is_packed(file)]
     pieces = [*opener(plain, reading, known, cut)] if plain else []
-    for file in {*files} - {*plain}:
+    for file in packed:
         rows = file.size // (_PACKED_ROW_BYTES if _is_packed(file) else _LEAST_RECORD_BYTES)
         pieces.append(
             UnpackedPiece(
@@ -223,7 +139,7 @@ class UnpackedPiece(FilePiece):
         except EOFError:
             raise DatasetError(f"{self.file.path}: the gzip file ends too early (is it truncated?)") from None
         except (gzip.BadGzipFile, zlib.error) as error:
-            raise DatasetError(f"{self.file.path}: the gzip file is damaged: {error}") from None
+            refuse(self.file.path, "a gzip file, as the name says", f"none, or a damaged one: {error}")
 
 
 def _is_packed(file: FilePlace) -> bool:
