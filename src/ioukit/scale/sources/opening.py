@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ioukit._checks import check_count
@@ -14,7 +15,7 @@ from ioukit.datasets.formats.table_rows import Reading
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import digest_of
 from ioukit.scale.sources.places import FilePlace, find_files
-from ioukit.scale.sources.source import Cut, DetectionSource, pieces_of_detections
+from ioukit.scale.sources.source import Cut, DetectionSource, Piece, pieces_of_detections
 from ioukit.scale.sources.tables import head_of_arrow, head_of_csv, head_of_parquet, pieces_of_tables
 from ioukit.scale.sources.text import Opener, pieces_of_coco, pieces_of_text
 
@@ -82,14 +83,16 @@ def open_detections(
         ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
     """
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
-    cut = Cut(piece_rows, batch_rows)
     check_count(piece_rows=piece_rows, batch_rows=batch_rows)
+
+    def source_of(name: str, pieces: Sequence[Piece], fingerprint: Callable[[], Any], check: Any) -> DetectionSource:
+        ready = [dataclasses.replace(piece, names=known, batch_rows=batch_rows) for piece in pieces]
+        return DetectionSource(name, ready, known, fingerprint, check)
+
     if isinstance(source, Detections):
         met = source.meeting(known.ground_truth, on_invalid=on_invalid)
-        pieces = pieces_of_detections(met, known, cut)
-        return DetectionSource(
-            source.source, pieces, known, lambda: [source.source, digest_of(source)], check_unchanged=lambda: None
-        )
+        pieces = pieces_of_detections(met, piece_rows)
+        return source_of(source.source, pieces, lambda: [source.source, digest_of(source)], lambda: None)
     listed = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
         raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
@@ -103,10 +106,9 @@ def open_detections(
         raise ValueError("columns, boxes and normalized are for tables; COCO results have names of their own")
     reading = Reading(columns, boxes, normalized, on_invalid)
     name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
-    return DetectionSource(
+    return source_of(
         name,
-        kind.opener(files, reading, known, cut),
-        known,
+        kind.opener(files, reading, known, piece_rows),
         functools.partial(_fingerprint, files, reading),
         functools.partial(_check_same, listed, files),
     )

@@ -31,7 +31,7 @@ class Piece:
     """How many rows it has, rows that are left out included; ``None`` if that takes reading it."""
     guessed_rows: int = 0
     """About how many rows it has, if it does not know."""
-    batch_rows: int
+    batch_rows: int = Cut().batch_rows
     """The most rows of a batch, where the file allows it."""
     image_ids: tuple[int, int] | None = None
     """The least and the greatest id of an image in it, if the file says so; it may be wrong."""
@@ -134,18 +134,16 @@ class MemoryPiece(Piece):
         return {**vars(self), "detections": self.detections[self.chosen], "chosen": slice(None)}
 
 
-def pieces_of_detections(detections: Detections, known: KnownNames, cut: Cut) -> list[Piece]:
-    """Cut detections into pieces."""
+def pieces_of_detections(detections: Detections, piece_rows: int) -> list[Piece]:
+    """Cut detections into pieces of so many rows."""
     rest = dataclasses.replace(detections, dropped=0, notes=())  # what was left out counts once
     count = len(detections)
     return [
         MemoryPiece(
-            name=f"{detections.source}: rows {start} to {min(start + cut.piece_rows, count) - 1}",
-            rows=min(cut.piece_rows, count - start),
-            batch_rows=cut.batch_rows,
-            names=known,
+            name=f"{detections.source}: rows {start} to {min(start + piece_rows, count) - 1}",
+            rows=min(piece_rows, count - start),
             detections=rest if start else detections,
-            chosen=slice(start, start + cut.piece_rows),
+            chosen=slice(start, start + piece_rows),
         )
-        for start in range(0, count or min(1, detections.dropped), cut.piece_rows)
+        for start in range(0, count or min(1, detections.dropped), piece_rows)
     ]

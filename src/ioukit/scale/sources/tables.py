@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections
     from ioukit.datasets.formats.known_names import KnownNames
     from ioukit.scale.sources.places import FilePlace
-    from ioukit.scale.sources.source import Cut
 
 
 _HEADS_AT_A_TIME = 16
@@ -160,7 +159,7 @@ Head = tuple[Mapping[str, str], Sequence[TablePiece]]
 """What the columns of a file have (``integers``, ``numbers``, ``text``, ``lists`` or another type), and its pieces."""
 
 
-def head_of_parquet(file: FilePlace, reading: Reading, cut: Cut) -> Head:
+def head_of_parquet(file: FilePlace, reading: Reading, piece_rows: int) -> Head:
     """The columns of a Parquet file, and row groups that are pieces.
 
     Raises:
@@ -171,14 +170,13 @@ def head_of_parquet(file: FilePlace, reading: Reading, cut: Cut) -> Head:
     before = [0, *itertools.accumulate(about.row_group(group).num_rows for group in range(about.num_row_groups))]
     starts: list[int] = []
     for group, end in enumerate(before[1:]):
-        if not starts or end - before[starts[-1]] > cut.piece_rows:
+        if not starts or end - before[starts[-1]] > piece_rows:
             starts.append(group)
     image_column = _image_column([*kinds, *file.folders], reading)
     pieces = [
         ParquetPiece(
             name=f"{file.path}: row group {start}" + (f" to {end - 1}" if end > start + 1 else ""),
             rows=before[end] - before[start],
-            batch_rows=cut.batch_rows,
             image_ids=_image_ids(about, image_column, range(start, end)),
             file=file,
             groups=range(start, end),
@@ -205,7 +203,7 @@ def _image_ids(about: Any, column: str | None, groups: range) -> tuple[int, int]
     return max(min(one.min for one in found), -(2**63)), min(max(one.max for one in found), 2**63 - 1)
 
 
-def head_of_arrow(file: FilePlace, _: Reading, cut: Cut) -> Head:
+def head_of_arrow(file: FilePlace, *_: Any) -> Head:
     """The columns of an Arrow file, and the whole as a piece.
 
     Raises:
@@ -216,9 +214,7 @@ def head_of_arrow(file: FilePlace, _: Reading, cut: Cut) -> Head:
         batch = next(batches, None)
         row_bytes = max(1, batch.nbytes // batch.num_rows) if batch is not None and batch.num_rows else 60
     guess = file.size // row_bytes
-    return _kinds(schema), [
-        ArrowPiece(name=file.path, rows=None, guessed_rows=guess, batch_rows=cut.batch_rows, file=file)
-    ]
+    return _kinds(schema), [ArrowPiece(name=file.path, rows=None, guessed_rows=guess, file=file)]
 
 
 def _kinds(schema: Any) -> dict[str, str]:
@@ -238,7 +234,7 @@ def _opened_parquet(file: FilePlace) -> Iterator[Any]:
         yield parquet.ParquetFile(source, pre_buffer=file.address is not None)
 
 
-def head_of_csv(file: FilePlace, _: Reading, cut: Cut) -> Head:
+def head_of_csv(file: FilePlace, _: Reading, piece_rows: int) -> Head:
     """The head of a CSV file: its columns, and parts that are pieces. The file is read once to find them.
 
     Raises:
@@ -248,14 +244,13 @@ def head_of_csv(file: FilePlace, _: Reading, cut: Cut) -> Head:
     names = first_row(file.path, delimiter_of(file.path))
     if len(set(names)) < len(names):
         refuse(f"{file.path}: line 1", "columns of different names", ", ".join(names))
-    size = max(1, min(_CSV_PART_BYTES, cut.piece_rows * _LEAST_CSV_ROW_BYTES))
+    size = max(1, min(_CSV_PART_BYTES, piece_rows * _LEAST_CSV_ROW_BYTES))
     parts, rows = _core.find_csv_parts(file.path, ord(delimiter_of(file.path)), size)
     pieces = [
         CsvPiece(
             name=f"{file.path}: from line {lines + 1}",
             rows=rows - 1 if len(parts) == 1 else None,
             guessed_rows=(end - start) * rows // file.size,
-            batch_rows=cut.batch_rows,
             file=file,
             start=start,
             end=end,
@@ -268,11 +263,11 @@ def head_of_csv(file: FilePlace, _: Reading, cut: Cut) -> Head:
 
 
 def pieces_of_tables(
-    head_of: Callable[[FilePlace, Reading, Cut], Head],
+    head_of: Callable[[FilePlace, Reading, int], Head],
     files: Sequence[FilePlace],
     reading: Reading,
     known: KnownNames,
-    cut: Cut,
+    piece_rows: int,
 ) -> list[TablePiece]:
     """The pieces of files of one kind, in the order of the files, read with the columns of the first one.
 
@@ -281,13 +276,13 @@ def pieces_of_tables(
         files: The files, at least one.
         reading: What the caller says.
         known: The images and classes.
-        cut: How the source is cut.
+        piece_rows: About how many rows a piece has.
 
     Raises:
         DatasetError: If columns are missing or not clear, a file has other columns than the first one, or is damaged.
     """
     first = files[0].path
-    heads = {first: head_of(files[0], reading, cut)}
+    heads = {first: head_of(files[0], reading, piece_rows)}
     own, _ = heads[first]
     folders = {name: kind for name, kind in _kinds_of_folders(files).items() if name not in own}
     kinds = {**own, **folders}
@@ -295,7 +290,7 @@ def pieces_of_tables(
     columns = tuple(name for name in wanted if name not in folders)
 
     def pieces_of(file: FilePlace) -> list[TablePiece]:
-        found, pieces = heads.pop(file.path) if file.path in heads else head_of(file, reading, cut)
+        found, pieces = heads.pop(file.path) if file.path in heads else head_of(file, reading, piece_rows)
         for name in columns:
             if found.get(name) != kinds[name]:
                 said = f"one of {found[name]}" if name in found else "no such column"
@@ -312,7 +307,7 @@ def pieces_of_tables(
             yield from [Table(first, piece.of_folders(1), str)] if name in folders else piece.tables([name])
 
     done = _settled(reading, kinds, known, first, tables_of)
-    return [dataclasses.replace(piece, reading=done, names=known) for piece in pieces]
+    return [dataclasses.replace(piece, reading=done) for piece in pieces]
 
 
 def _kinds_of_folders(files: Sequence[FilePlace]) -> dict[str, str]:

@@ -9,6 +9,7 @@ unpacked into a temporary file, and cut there.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gzip
 import os
 import shutil
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.known_names import KnownNames
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.scale.sources.places import FilePlace
-    from ioukit.scale.sources.source import Cut
 
 
 _COCO_PART_BYTES = 32 << 20
@@ -50,7 +50,12 @@ class CocoPiece(FilePiece):
         return batches_of(detections_of_coco(self.file.path, self.on_invalid, 1, part=self.part), self.batch_rows)
 
 
-def pieces_of_coco(files: Sequence[FilePlace], reading: Reading, known: KnownNames, cut: Cut) -> list[CocoPiece]:
+def pieces_of_coco(
+    files: Sequence[FilePlace],
+    reading: Reading,
+    known: KnownNames,  # noqa: ARG001 - records have ids
+    piece_rows: int,
+) -> list[CocoPiece]:
     """The pieces of results files, in the order of the files. Each file is read once to find them.
 
     Raises:
@@ -58,49 +63,30 @@ def pieces_of_coco(files: Sequence[FilePlace], reading: Reading, known: KnownNam
         OSError: If it cannot be read.
     """
     pieces: list[CocoPiece] = []
-    size = max(1, min(_COCO_PART_BYTES, cut.piece_rows * _LEAST_RECORD_BYTES))
+    size = max(1, min(_COCO_PART_BYTES, piece_rows * _LEAST_RECORD_BYTES))
     for file in files:
         parts, counts = parts_of_results(file.path, reading.on_invalid, lines=None, part_bytes=size)
         for part, count in zip(parts, counts, strict=True):
-            piece = CocoPiece(
-                name=f"{file.path}: records {part.record} to {part.record + count - 1}",
-                rows=count,
-                batch_rows=cut.batch_rows,
-                names=known,
-                file=file,
-                part=part,
-                on_invalid=reading.on_invalid,
-            )
-            pieces.append(piece)
+            name = f"{file.path}: records {part.record} to {part.record + count - 1}"
+            pieces.append(CocoPiece(name=name, rows=count, file=file, part=part, on_invalid=reading.on_invalid))
     return pieces
 
 
-Opener = Callable[["Sequence[FilePlace]", "Reading", "KnownNames", "Cut"], "Sequence[FilePiece]"]
-"""What cuts files into pieces."""
+Opener = Callable[..., Sequence[FilePiece]]
+"""What cuts files into pieces, see :func:`pieces_of_coco`."""
 
 
 def pieces_of_text(
-    opener: Opener, files: Sequence[FilePlace], reading: Reading, known: KnownNames, cut: Cut
+    opener: Opener, files: Sequence[FilePlace], reading: Reading, known: KnownNames, piece_rows: int
 ) -> list[FilePiece]:
     """The pieces of files of text, in their order: what ``opener`` makes, and each packed file as a whole."""
     plain = [file for file in files if file.address is None and not _is_packed(file)]
-    packed = [file for file in files if file.address is not None or _is_packed(file)]
-    pieces = [*opener(plain, reading, known, cut)] if plain else []
-    for file in packed:
-        rows = file.size // (_PACKED_ROW_BYTES if _is_packed(file) else _LEAST_RECORD_BYTES)
-        pieces.append(
-            UnpackedPiece(
-                name=file.path,
-                rows=None,
-                guessed_rows=rows,
-                batch_rows=cut.batch_rows,
-                names=known,
-                file=file,
-                opener=opener,
-                reading=reading,
-                cut=cut,
-            )
-        )
+    pieces = [*opener(plain, reading, known, piece_rows)] if plain else []
+    for file in files:
+        if file.address is not None or _is_packed(file):
+            rows = file.size // (_PACKED_ROW_BYTES if _is_packed(file) else _LEAST_RECORD_BYTES)
+            given = functools.partial(opener, reading=reading, piece_rows=piece_rows)
+            pieces.append(UnpackedPiece(name=file.path, rows=None, guessed_rows=rows, file=file, opener=given))
     order = {file.path: at for at, file in enumerate(files)}
     return sorted(pieces, key=lambda piece: order[piece.file.path])
 
@@ -111,20 +97,17 @@ class UnpackedPiece(FilePiece):
 
     opener: Opener
     """What cuts the unpacked file."""
-    reading: Reading
-    cut: Cut
 
     def read(self) -> Iterator[Detections]:
         """The detections, see :meth:`Piece.read`."""
-        assert self.names is not None
         with tempfile.TemporaryDirectory(prefix="ioukit-") as folder:
             name = os.path.basename(self.file.path)
             path = os.path.join(folder, name[:-3] if _is_packed(self.file) else name)
             self._unpack(path)
             text = dataclasses.replace(self.file, path=path, size=os.path.getsize(path), address=None)
             try:
-                for piece in self.opener([text], self.reading, self.names, self.cut):
-                    for batch in piece.read():
+                for piece in self.opener([text], known=self.names):
+                    for batch in dataclasses.replace(piece, names=self.names, batch_rows=self.batch_rows).read():
                         # The regions of COCO's files are read when they are asked for, and then this file is gone.
                         notes = tuple(note.replace(path, self.file.path) for note in batch.notes)
                         yield dataclasses.replace(batch, source=self.file.path, notes=notes, regions={})
@@ -139,7 +122,8 @@ class UnpackedPiece(FilePiece):
         except EOFError:
             raise DatasetError(f"{self.file.path}: the gzip file ends too early (is it truncated?)") from None
         except (gzip.BadGzipFile, zlib.error) as error:
-            refuse(self.file.path, "a gzip file, as the name says", f"none, or a damaged one: {error}")
+            found = f"none, or a damaged one: {error}"
+            raise DatasetError(f"{self.file.path}: expected a gzip file, as the name says, found {found}") from None
 
 
 def _is_packed(file: FilePlace) -> bool:
