@@ -74,8 +74,10 @@ class TablePiece(FilePiece):
 
     def of_folders(self, count: int) -> dict[str, Any]:
         """The columns of the folders, for so many rows."""
-        codes = np.zeros(count, np.int64)
-        return {name: CodedColumn([text] if count else [], codes) for name, text in self.file.folders.items()}
+        return {
+            name: CodedColumn([text] if count else [], np.zeros(count, np.int64))
+            for name, text in self.file.folders.items()
+        }
 
     def of_batch(self, batch: Any, first: int) -> Table:
         """A record batch of PyArrow, whose first row is called ``first`` in messages."""
@@ -130,10 +132,8 @@ class CsvPiece(TablePiece):
 
     def read(self) -> Iterator[Detections]:
         """The detections, see :meth:`Piece.read`."""
-        table_of, names = (
-            functools.partial(self._table, self._text(), self.columns),
-            [*self.columns, *self.file.folders],
-        )
+        names = [*self.columns, *self.file.folders]
+        table_of = functools.partial(self._table, self._text(), self.columns)
         return batches_of(detections_of_text(table_of, names, self.reading, self.names), self.batch_rows)
 
     def tables(self, columns: Sequence[str]) -> Iterator[Table]:
@@ -235,10 +235,10 @@ def _opened_parquet(file: FilePlace) -> Iterator[Any]:
 
 
 def head_of_csv(file: FilePlace, _: Reading, piece_rows: int) -> Head:
-    """The head of a CSV file: its columns, and parts that are pieces. The file is read once to find them.
+    """The columns of a CSV file, and parts that are pieces. The file is read once to find them.
 
     Raises:
-        DatasetError: If it has no row with names, or one with the same name twice.
+        DatasetError: If two columns have the same name, or it is no CSV.
         OSError: If it cannot be read.
     """
     names = first_row(file.path, delimiter_of(file.path))
@@ -290,7 +290,8 @@ def pieces_of_tables(
     columns = tuple(name for name in wanted if name not in folders)
 
     def pieces_of(file: FilePlace) -> list[TablePiece]:
-        found, pieces = heads.pop(file.path) if file.path in heads else head_of(file, reading, piece_rows)
+        head = heads.pop(file.path, None) or head_of(file, reading, piece_rows)
+        found, pieces = head
         for name in columns:
             if found.get(name) != kinds[name]:
                 said = f"one of {found[name]}" if name in found else "no such column"
@@ -316,17 +317,15 @@ def _kinds_of_folders(files: Sequence[FilePlace]) -> dict[str, str]:
     Raises:
         DatasetError: If some files lie in such a folder and others do not.
     """
-    values: dict[str, set[str]] = {name: set() for name in files[0].folders}
+    names, kinds = [*files[0].folders], {}
     for file in files:
-        if [*file.folders] != [*values]:
-            expected = "/".join(f"{name}=..." for name in values) or "no folders with names such as camera=3"
+        if [*file.folders] != names:
+            expected = "/".join(f"{name}=..." for name in names) or "no folders with names such as camera=3"
             raise DatasetError(f"{file.path}: expected folders as those of {files[0].path}: {expected}")
-        for name, value in file.folders.items():
-            values[name] |= {value} - {""}
-    return {
-        name: "integers" if texts and all(map(_FOLDER_NUMBER.fullmatch, texts)) else "text"
-        for name, texts in values.items()
-    }
+    for name in names:
+        texts = {file.folders[name] for file in files} - {""}
+        kinds[name] = "integers" if texts and all(map(_FOLDER_NUMBER.fullmatch, texts)) else "text"
+    return kinds
 
 
 def _columns_to_read(names: Sequence[str], source: str, reading: Reading, known: KnownNames) -> tuple[str, ...]:
