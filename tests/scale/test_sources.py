@@ -301,6 +301,9 @@ def test_results_that_are_cut_after_they_were_opened(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(b"[]")[:-3])
     with pytest.raises(DatasetError, match=r"dt\.json\.gz: the gzip file ends too early"):
         all_of(open_detections(packed, truth()))
+    packed.write_bytes(b"[]")
+    with pytest.raises(DatasetError, match=r"dt\.json\.gz: expected a gzip file, as the name says, found none"):
+        all_of(open_detections(packed, truth()))
 
 
 FIELD = st.one_of(

@@ -12,6 +12,7 @@ from ioukit._checks import check_count
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_rows import Reading
+from ioukit.datasets.formats.table_sources import first_line
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import digest_of
 from ioukit.scale.sources.places import FilePlace, find_files
@@ -91,8 +92,8 @@ def open_detections(
 
     if isinstance(source, Detections):
         met = source.meeting(known.ground_truth, on_invalid=on_invalid)
-        pieces = pieces_of_detections(met, piece_rows)
-        return source_of(source.source, pieces, lambda: [source.source, digest_of(source)], lambda: None)
+        cut = pieces_of_detections(met, piece_rows)
+        return source_of(source.source, cut, lambda: [source.source, digest_of(source)], lambda: None)
     listed = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
         raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
@@ -106,12 +107,12 @@ def open_detections(
         raise ValueError("columns, boxes and normalized are for tables; COCO results have names of their own")
     reading = Reading(columns, boxes, normalized, on_invalid)
     name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
-    return source_of(
-        name,
-        kind.opener(files, reading, known, piece_rows),
-        functools.partial(_fingerprint, files, reading),
-        functools.partial(_check_same, listed, files),
-    )
+    try:
+        pieces = kind.opener(files, reading, known, piece_rows)
+    except OSError as error:
+        raise DatasetError(f"{error.filename}: cannot be read: {first_line(error)}") from None
+    described = functools.partial(_fingerprint, files, reading)
+    return source_of(name, pieces, described, functools.partial(_check_same, listed, files))
 
 
 def _check_same(listed: Sequence[str | os.PathLike[str]], files: Sequence[FilePlace]) -> None:

@@ -59,7 +59,7 @@ class FilePlace:
 def find_files(given: str | os.PathLike[str]) -> list[FilePlace]:
     """The files at a path, in a folder, of a pattern such as ``results/*.parquet``, or at an address, sorted by name.
 
-    Names in folders that begin with ``_`` or ``.`` are left out, as in Hive, Spark and PyArrow.
+    Names that begin with ``_`` or ``.`` are left out in folders and patterns, as in Hive, Spark and PyArrow.
 
     Raises:
         DatasetError: If nothing is there.
