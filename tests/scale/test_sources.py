@@ -479,7 +479,7 @@ def test_requests_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     def from_uri(address: str) -> tuple[Any, str]:
         clients.append(address)
-        return arrow_fs.PyFileSystem(CountedStore()), address.removeprefix("counted://")
+        return arrow_fs.PyFileSystem(CountedStore()), address.removeprefix("counted://").partition("?")[0]
 
     gt, rng = truth(), np.random.default_rng(7)
     for name in ("a", "b"):
@@ -492,3 +492,5 @@ def test_requests_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(clients) == 1
     assert_same(found, all_of(open_detections(tmp_path, gt)))
     assert len(asked) <= 1.2 * 40
+    assert open_detections(f"counted://{tmp_path}/b*.parquet?region=x", gt).rows == 100
+    assert clients[1:] == [f"counted://{tmp_path}?region=x"]  # what follows a ? is for the store

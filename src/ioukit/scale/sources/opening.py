@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ioukit._checks import check_count
@@ -16,7 +16,7 @@ from ioukit.datasets.formats.table_sources import first_line
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import digest_of
 from ioukit.scale.sources.places import FilePlace, find_files
-from ioukit.scale.sources.source import Cut, DetectionSource, Piece, pieces_of_detections
+from ioukit.scale.sources.source import Cut, DetectionSource, pieces_of_detections
 from ioukit.scale.sources.tables import head_of_arrow, head_of_csv, head_of_parquet, pieces_of_tables
 from ioukit.scale.sources.text import Opener, pieces_of_coco, pieces_of_text
 
@@ -36,13 +36,15 @@ class _Kind(NamedTuple):
     opener: Opener
 
 
-_csv = functools.partial(pieces_of_tables, head_of_csv)
+_parquet, _arrow, _csv = (
+    functools.partial(pieces_of_tables, head_of) for head_of in (head_of_parquet, head_of_arrow, head_of_csv)
+)
 _COCO = _Kind(
     "COCO results", (".json", ".jsonl", ".ndjson"), (b"[", b"{"), functools.partial(pieces_of_text, pieces_of_coco)
 )
 _KINDS = (
-    _Kind("Parquet", (".parquet", ".parq", ".pq"), (b"PAR1",), functools.partial(pieces_of_tables, head_of_parquet)),
-    _Kind("Arrow", (".arrow", ".feather", ".ipc"), (b"ARRO",), functools.partial(pieces_of_tables, head_of_arrow)),
+    _Kind("Parquet", (".parquet", ".parq", ".pq"), (b"PAR1",), _parquet),
+    _Kind("Arrow", (".arrow", ".feather", ".ipc"), (b"ARRO",), _arrow),
     _Kind("CSV", (".csv", ".tsv"), (), functools.partial(pieces_of_text, _csv)),
     _COCO,
 )
@@ -85,34 +87,43 @@ def open_detections(
     """
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     check_count(piece_rows=piece_rows, batch_rows=batch_rows)
-
-    def source_of(name: str, pieces: Sequence[Piece], fingerprint: Callable[[], Any], check: Any) -> DetectionSource:
-        ready = [dataclasses.replace(piece, names=known, batch_rows=batch_rows) for piece in pieces]
-        return DetectionSource(name, ready, known, fingerprint, check)
-
     if isinstance(source, Detections):
         met = source.meeting(known.ground_truth, on_invalid=on_invalid)
-        cut = pieces_of_detections(met, piece_rows)
-        return source_of(source.source, cut, lambda: [source.source, digest_of(source)], lambda: None)
-    listed = [source] if isinstance(source, str | os.PathLike) else source
-    if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
-        raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
+        pieces = pieces_of_detections(met, piece_rows)
+        found = DetectionSource(
+            source.source, pieces, known, lambda: [source.source, digest_of(source)], check_unchanged=lambda: None
+        )
+    else:
+        listed = [source] if isinstance(source, str | os.PathLike) else source
+        if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
+            raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
+        found = _source_of_files(listed, Reading(columns, boxes, normalized, on_invalid), known, piece_rows)
+    ready = [dataclasses.replace(piece, names=known, batch_rows=batch_rows) for piece in found.pieces]
+    return dataclasses.replace(found, pieces=ready)
+
+
+def _source_of_files(
+    listed: Sequence[str | os.PathLike[str]], reading: Reading, known: KnownNames, piece_rows: int
+) -> DetectionSource:
     files = [file for one in listed for file in find_files(one)]
     if not files:
         raise DatasetError("expected at least one file of detections, got an empty list")
     kind = _kind_of_all(files)
     if kind is _COCO and known.ground_truth.images.made_up_ids:
         raise DatasetError(f"{files[0].path}: expected names of images{known.finder.known_as()}: found ids")
-    if kind is _COCO and (columns or boxes or normalized):
+    if kind is _COCO and (reading.columns or reading.boxes or reading.normalized):
         raise ValueError("columns, boxes and normalized are for tables; COCO results have names of their own")
-    reading = Reading(columns, boxes, normalized, on_invalid)
-    name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
     try:
         pieces = kind.opener(files, reading, known, piece_rows)
     except OSError as error:
         raise DatasetError(f"{error.filename}: cannot be read: {first_line(error)}") from None
-    described = functools.partial(_fingerprint, files, reading)
-    return source_of(name, pieces, described, functools.partial(_check_same, listed, files))
+    return DetectionSource(
+        os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more",
+        pieces,
+        known,
+        functools.partial(_fingerprint, files, reading),
+        functools.partial(_check_same, listed, files),
+    )
 
 
 def _check_same(listed: Sequence[str | os.PathLike[str]], files: Sequence[FilePlace]) -> None:
