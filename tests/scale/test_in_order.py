@@ -256,7 +256,7 @@ class TestLayout:
         return scene(np.random.default_rng(0), 0, count)[0].images  # 5, 10, ...
 
     def pieces(self, *ranges: tuple[int, int] | None, rows: int | None = 100_000) -> list[Piece]:
-        return [Piece(name="", bytes=0, rows=rows, batch_rows=9, image_ids=one) for one in ranges]
+        return [Piece(name="", rows=rows, batch_rows=9, image_ids=one) for one in ranges]
 
     def test_shared_images_are_parts_of_their_own(self) -> None:
         layout = layout_of(self.pieces((10, 25), (25, 40)), self.images())

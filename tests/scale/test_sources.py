@@ -301,6 +301,9 @@ def test_results_that_are_cut_after_they_were_opened(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(b"[]")[:-3])
     with pytest.raises(DatasetError, match=r"dt\.json\.gz: the gzip file ends too early"):
         all_of(open_detections(packed, truth()))
+    packed.write_bytes(b"[]")
+    with pytest.raises(DatasetError, match=r"dt\.json\.gz: expected a gzip file, as the name says, found none"):
+        all_of(open_detections(packed, truth()))
 
 
 FIELD = st.one_of(
@@ -390,7 +393,9 @@ def test_kinds_of_files(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"b\.json: expected CSV, as .*a\.csv is, found COCO results"):
         open_detections(tmp_path, truth())
     (tmp_path / "b.json").rename(tmp_path / "b.csv")
-    with pytest.raises(DatasetError, match=r"b\.csv: expected columns of boxes"):
+    with pytest.raises(
+        DatasetError, match=r"b\.csv: expected a column image_id of text, .*a\.csv has it, found no such"
+    ):
         open_detections(tmp_path, truth())
     (tmp_path / "b.csv").write_text("image_id,label,x,y,w,h,score\n4,dog,0,0,1,1,1\n")
     assert all_of(open_detections(tmp_path, truth())).image_ids.tolist() == [1, 4]
@@ -474,7 +479,7 @@ def test_requests_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     def from_uri(address: str) -> tuple[Any, str]:
         clients.append(address)
-        return arrow_fs.PyFileSystem(CountedStore()), address.removeprefix("counted://")
+        return arrow_fs.PyFileSystem(CountedStore()), address.removeprefix("counted://").partition("?")[0]
 
     gt, rng = truth(), np.random.default_rng(7)
     for name in ("a", "b"):
@@ -487,3 +492,5 @@ def test_requests_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(clients) == 1
     assert_same(found, all_of(open_detections(tmp_path, gt)))
     assert len(asked) <= 1.2 * 40
+    assert open_detections(f"counted://{tmp_path}/b*.parquet?region=x", gt).rows == 100
+    assert clients[1:] == [f"counted://{tmp_path}?region=x"]  # what follows a ? is for the store

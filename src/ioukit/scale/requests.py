@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ioukit._checks import check_choice, check_count
-from ioukit.datasets import Categories, Detections, GroundTruth, IdLists
+from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.in_order import Layout, layout_of
+from ioukit.scale.kept_files import digest_of
 from ioukit.scale.memory import Analysis, Budget, Load, Results, budget_of
 from ioukit.scale.parts import Job, edges_of
 from ioukit.scale.sources.opening import open_detections
@@ -127,8 +127,8 @@ def prepare(
     near = checked_near(rules, request.near)
     layout = layout_of(source.pieces, gt.images)
     described: dict[str, Any] = {
-        "ground_truth": [gt.source, len(gt), len(gt.images), _digest(gt)],
-        "detections": source.fingerprint,
+        "ground_truth": [gt.source, len(gt), len(gt.images), digest_of(gt, gt.images, gt.categories)],
+        "detections": source.fingerprint(),
         "protocol": rules.to_dict(),
         "iou_type": request.iou_type,
         "categories": None if places is None else categories.ids.tolist(),
@@ -146,27 +146,3 @@ def prepare(
         edges=edges_of(len(gt.images), described["parts"]),
     )
     return Prepared(source, budget, load, categories, described, job, layout)
-
-
-def _digest(gt: GroundTruth) -> str:
-    """A text that differs if objects, images or categories do; regions and names of images do not count."""
-    found = hashlib.blake2b(digest_size=16)
-    for part in (gt, gt.images, gt.categories):
-        for field in dataclasses.fields(part):
-            if field.name not in ("regions", "source", "notes"):
-                _add(found, field.name, getattr(part, field.name))
-    return found.hexdigest()
-
-
-def _add(found: Any, name: str, value: Any) -> None:
-    if isinstance(value, np.ndarray):
-        found.update(f"{name} {value.dtype} {value.shape} ".encode())
-        found.update(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"")
-    elif isinstance(value, IdLists):
-        _add(found, f"{name}.ids", value.ids)
-        _add(found, f"{name}.ends", value.ends)
-    elif isinstance(value, Mapping):
-        for key in sorted(value):
-            _add(found, f"{name}.{key}", value[key])
-    elif isinstance(value, tuple):
-        found.update(repr(value).encode())

@@ -44,6 +44,11 @@ def first_row(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
         return []
 
 
+def delimiter_of(path: str | os.PathLike[str]) -> str:
+    """What stands between the fields of a CSV file, by its name: tabs in a ``.tsv`` file."""
+    return "\t" if os.fspath(path).lower().endswith(".tsv") else ","
+
+
 @contextlib.contextmanager
 def _fields_named(names: Sequence[str]) -> Iterator[None]:
     """Say which fields a row should have, if it has another number of them."""
@@ -59,7 +64,6 @@ def csv_rows(
     text: bytes,
     lines: int,
     names: Sequence[str],
-    delimiter: str,
     *,
     header: bool,
     wanted: Sequence[str],
@@ -68,11 +72,10 @@ def csv_rows(
     """Columns of rows of a CSV file that are in memory, and the line at which each row ends.
 
     Args:
-        path: The file, for messages.
+        path: The file, for messages and for what stands between fields.
         text: The rows.
         lines: How many lines are before them.
         names: The names of all columns.
-        delimiter: What stands between fields.
         header: Whether the first row has the names.
         wanted: The columns to read.
         numbers: Those of them that are read as numbers if all their values are finite numbers.
@@ -80,7 +83,7 @@ def csv_rows(
     Raises:
         DatasetError: If the text is no CSV, or a row has not as many fields as there are names.
     """
-    shape, columns = (len(names), ord(delimiter), header), {}
+    shape, columns = (len(names), ord(delimiter_of(path)), header), {}
     left, ends = list(wanted), np.zeros(0, np.int64)
     with _fields_named(names):
         while left:

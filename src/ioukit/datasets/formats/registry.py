@@ -102,11 +102,11 @@ def _holds_images_alone(place: Path) -> bool:
 
 def _lacking_columns(place: Path) -> str:
     """Words about the columns that a table lacks."""
-    from ioukit.datasets.formats.csv_tables import first_row  # noqa: PLC0415 - for a message
+    from ioukit.datasets.formats.csv_tables import delimiter_of, first_row  # noqa: PLC0415 - for a message
     from ioukit.datasets.formats.table_columns import choose_columns  # noqa: PLC0415 - as above
 
     try:
-        choose_columns(first_row(place, "\t" if place.suffix.lower() == ".tsv" else ","), "as a table")
+        choose_columns(first_row(place, delimiter_of(place)), "as a table")
     except DatasetError as error:
         return f"; {error}"
     return ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy.typing as npt
 from ioukit._optional import import_extra
 from ioukit.datasets.columns._checks import existing_file
 from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
-from ioukit.datasets.formats.csv_tables import CsvTable, first_row
+from ioukit.datasets.formats.csv_tables import CsvTable, delimiter_of, first_row
 from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, refuse
+from ioukit.errors import DatasetError
 
 _FLOAT_LIST = re.compile(r"(?:large_list|list|fixed_size_list)<\w+: (?:float|double)(?: not null)?>(?:\[\d+\])?")
 _TEXT_TYPES = {"string", "large_string"}
@@ -153,7 +155,7 @@ def csv_table(path: str | os.PathLike[str], header: Sequence[str] | None, number
             the numbers, not those of the file.
     """
     name = existing_file(path)
-    delimiter = "\t" if name.lower().endswith(".tsv") else ","
+    delimiter = delimiter_of(path)
     listed = first_row(path, delimiter) if header is None else header
     as_text = [one for one in listed if one not in numbers]
     table = CsvTable(path, header, delimiter=delimiter, text=as_text, numbers=[one for one in listed if one in numbers])
@@ -188,22 +190,59 @@ def arrow_table(path: str | os.PathLike[str]) -> Table:
         start = opened.read(6)
     # A file of Arrow's own: its threads would need the interpreter to let go of a file of Python's, and the process
     # aborts if the interpreter is ending by then.
-    with arrow.OSFile(os.fsencode(path)) as file:
-        try:
-            if start[:4] == b"PAR1":
-                table = import_extra("pyarrow.parquet", extra="tables", needed_by="Parquet").read_table(file)
-            elif start == b"ARROW1":
-                table = arrow.ipc.open_file(file).read_all()
-            else:
-                table = arrow.ipc.open_stream(file).read_all()
-            table.validate(full=True)
-            columns = arrow_columns(table)
-        except MemoryError:  # PyArrow's is an ArrowException, too
-            raise MemoryError(f"{name}: not enough memory for its rows") from None
-        except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
-            first = (str(error).splitlines() or ["an empty file"])[0]
-            refuse(name, "a Parquet or Arrow file", f"something else: {first[:200]}")
+    with arrow.OSFile(os.fsencode(path)) as file, reading_arrow(name, "a Parquet or Arrow file"):
+        if start[:4] == b"PAR1":
+            table = import_extra("pyarrow.parquet", extra="tables", needed_by="Parquet").read_table(file)
+        else:
+            schema, batches = record_batches(file)
+            table = arrow.Table.from_batches(batches, schema)
+        table.validate(full=True)
+        columns = arrow_columns(table)
     return Table(name, columns, lambda row: f"{name}: row {row}")
+
+
+def record_batches(opened: Any) -> tuple[Any, Iterator[Any]]:
+    """The schema and the record batches of an Arrow file: Feather, or a stream.
+
+    Args:
+        opened: The file, opened by PyArrow.
+    """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="reading Arrow files")
+    start = opened.read(6)
+    opened.seek(0)
+    if start == b"ARROW1":
+        listed = arrow.ipc.open_file(opened)
+        return listed.schema, (listed.get_batch(number) for number in range(listed.num_record_batches))
+    stream = arrow.ipc.open_stream(opened)
+    return stream.schema, iter(stream)
+
+
+@contextlib.contextmanager
+def reading_arrow(place: str, expected: str) -> Iterator[None]:
+    """Word the errors of PyArrow.
+
+    Args:
+        place: Where it reads, for messages.
+        expected: What must be there.
+
+    Raises:
+        DatasetError: If something else is there.
+        MemoryError: If its rows do not fit into memory.
+    """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="reading Parquet and Arrow files")
+    try:
+        yield
+    except DatasetError:
+        raise
+    except MemoryError:  # PyArrow's is an ArrowException, too
+        raise MemoryError(f"{place}: not enough memory for its rows") from None
+    except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
+        refuse(place, expected, f"something else: {first_line(error)}")
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says first, for a message."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 class _ArrowTable(Protocol):

@@ -17,7 +17,7 @@ from ioukit._optional import import_extra
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.csv_tables import first_row
+from ioukit.datasets.formats.csv_tables import delimiter_of, first_row
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.recognising import first_bytes, last_bytes
 from ioukit.datasets.formats.table_columns import BOX_LAYOUTS, BoxLayout, has_boxes, is_taken
@@ -46,7 +46,7 @@ def recognises_csv(path: Path) -> bool:
     """Whether a path is a CSV file whose first row names columns of images, classes and boxes."""
     if path.suffix.lower() not in _TEXT_SUFFIXES or not path.is_file():
         return False
-    names = [name.strip() for name in first_row(path, "\t" if path.suffix.lower() == ".tsv" else ",")]
+    names = [name.strip() for name in first_row(path, delimiter_of(path))]
     return has_boxes(names) and not {"ImageID", "LabelName"} <= set(names)  # those are Open Images'
 
 
@@ -157,7 +157,7 @@ def read_table_detections(
     reading = Reading(columns, boxes, normalized, on_invalid)
     if not _is_text(path, header):
         return detections_of_rows(arrow_table(path), reading, ground_truth)
-    names = first_row(path, "\t" if os.fspath(path).lower().endswith(".tsv") else ",") if header is None else header
+    names = first_row(path, delimiter_of(path)) if header is None else header
     return detections_of_text(functools.partial(csv_table, path, header), names, reading, ground_truth)
 
 

@@ -273,7 +273,7 @@ class _Run:
         self, number: int, names: Any, wanted: range, missing: Sequence[int], start: int, sources: tuple[int, int]
     ) -> Task:
         piece, own = dataclasses.replace(self._pieces[number], names=None), self._owned.get(number)
-        rows = piece.bytes // piece.row_bytes if piece.rows is None else piece.rows
+        rows = piece.estimated_rows
         most_rows, memory, objects, results = piece.batch_rows, rows * PER_ROW_PIECE, None, len(wanted)
         target = None if own is None else self._target(own, sources)
         if own is not None and own in missing:

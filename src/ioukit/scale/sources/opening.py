@@ -5,33 +5,49 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ioukit._checks import check_count
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_rows import Reading
+from ioukit.datasets.formats.table_sources import first_line
 from ioukit.errors import DatasetError
-from ioukit.scale.sources.arrow import pieces_of_arrow, pieces_of_parquet
+from ioukit.scale.kept_files import digest_of
 from ioukit.scale.sources.places import FilePlace, find_files
-from ioukit.scale.sources.source import Cut, DetectionSource, Piece, digest_of, pieces_of_detections
-from ioukit.scale.sources.text import pieces_of_coco, pieces_of_csv
+from ioukit.scale.sources.source import Cut, DetectionSource, pieces_of_detections
+from ioukit.scale.sources.tables import head_of_arrow, head_of_csv, head_of_parquet, pieces_of_tables
+from ioukit.scale.sources.text import Opener, pieces_of_coco, pieces_of_text
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.formats.table_columns import BoxLayout
 
 
-Opener = Callable[[Sequence[FilePlace], Reading, KnownNames, Cut], list[Piece]]
+class _Kind(NamedTuple):
+    """A kind of files."""
 
-_KINDS: tuple[tuple[str, tuple[str, ...], Opener], ...] = (
-    ("Parquet", (".parquet", ".parq", ".pq"), pieces_of_parquet),
-    ("Arrow", (".arrow", ".feather", ".ipc"), pieces_of_arrow),
-    ("CSV", (".csv", ".tsv", ".csv.gz", ".tsv.gz"), pieces_of_csv),
-    ("COCO results", (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"), pieces_of_coco),
+    name: str
+    ends: tuple[str, ...]
+    """Of the names of the files, without ``.gz``."""
+    starts: tuple[bytes, ...]
+    """Of the files themselves, where their names say nothing."""
+    opener: Opener
+
+
+_parquet, _arrow, _csv = (
+    functools.partial(pieces_of_tables, head_of) for head_of in (head_of_parquet, head_of_arrow, head_of_csv)
 )
-"""What a file is, the ends of its name, and what cuts it into pieces."""
+_COCO = _Kind(
+    "COCO results", (".json", ".jsonl", ".ndjson"), (b"[", b"{"), functools.partial(pieces_of_text, pieces_of_coco)
+)
+_KINDS = (
+    _Kind("Parquet", (".parquet", ".parq", ".pq"), (b"PAR1",), _parquet),
+    _Kind("Arrow", (".arrow", ".feather", ".ipc"), (b"ARRO",), _arrow),
+    _Kind("CSV", (".csv", ".tsv"), (), functools.partial(pieces_of_text, _csv)),
+    _COCO,
+)
 
 
 def open_detections(
@@ -70,28 +86,44 @@ def open_detections(
         ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
     """
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
-    cut = Cut(piece_rows, batch_rows)
     check_count(piece_rows=piece_rows, batch_rows=batch_rows)
     if isinstance(source, Detections):
         met = source.meeting(known.ground_truth, on_invalid=on_invalid)
-        return _source(source.source, pieces_of_detections(met, cut), known, functools.partial(digest_of, source))
-    listed = [source] if isinstance(source, str | os.PathLike) else source
-    if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
-        raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
+        pieces = pieces_of_detections(met, piece_rows)
+        found = DetectionSource(
+            source.source, pieces, known, lambda: [source.source, digest_of(source)], check_unchanged=lambda: None
+        )
+    else:
+        listed = [source] if isinstance(source, str | os.PathLike) else source
+        if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
+            raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
+        found = _source_of_files(listed, Reading(columns, boxes, normalized, on_invalid), known, piece_rows)
+    ready = [dataclasses.replace(piece, names=known, batch_rows=batch_rows) for piece in found.pieces]
+    return dataclasses.replace(found, pieces=ready)
+
+
+def _source_of_files(
+    listed: Sequence[str | os.PathLike[str]], reading: Reading, known: KnownNames, piece_rows: int
+) -> DetectionSource:
     files = [file for one in listed for file in find_files(one)]
     if not files:
         raise DatasetError("expected at least one file of detections, got an empty list")
-    opener = _opener(files)
-    if opener is pieces_of_coco and known.ground_truth.images.made_up_ids:
+    kind = _kind_of_all(files)
+    if kind is _COCO and known.ground_truth.images.made_up_ids:
         raise DatasetError(f"{files[0].path}: expected names of images{known.finder.known_as()}: found ids")
-    reading = Reading(columns, boxes, normalized, on_invalid)
-    name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
-    found = _source(name, opener(files, reading, known, cut), known, functools.partial(_fingerprint, files, reading))
-    return dataclasses.replace(found, check_unchanged=functools.partial(_check_same, listed, files))
-
-
-def _source(name: str, pieces: Sequence[Piece], known: KnownNames, described: Callable[[], Any]) -> DetectionSource:
-    return DetectionSource(name, [dataclasses.replace(piece, names=known) for piece in pieces], known, described)
+    if kind is _COCO and (reading.columns or reading.boxes or reading.normalized):
+        raise ValueError("columns, boxes and normalized are for tables; COCO results have names of their own")
+    try:
+        pieces = kind.opener(files, reading, known, piece_rows)
+    except OSError as error:
+        raise DatasetError(f"{error.filename}: cannot be read: {first_line(error)}") from None
+    return DetectionSource(
+        os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more",
+        pieces,
+        known,
+        functools.partial(_fingerprint, files, reading),
+        functools.partial(_check_same, listed, files),
+    )
 
 
 def _check_same(listed: Sequence[str | os.PathLike[str]], files: Sequence[FilePlace]) -> None:
@@ -111,25 +143,26 @@ def _fingerprint(files: Sequence[FilePlace], reading: Reading) -> list[Any]:
     return [options, *([file.path, file.size, file.changed] for file in files)]
 
 
-def _opener(files: Sequence[FilePlace]) -> Opener:
-    """What cuts the files, which must be of one kind."""
-    kinds = [_kind(file) for file in files]
-    for file, kind in zip(files, kinds, strict=True):
-        if kind is not kinds[0]:
+def _kind_of_all(files: Sequence[FilePlace]) -> _Kind:
+    first = _kind(files[0])
+    for file in files[1:]:
+        if (kind := _kind(file)) is not first:
             raise DatasetError(
-                f"{file.path}: expected {kinds[0][0]}, as {files[0].path} is, found {kind[0]}: open one kind at a time"
+                f"{file.path}: expected {first.name}, as {files[0].path} is, found {kind.name}: open one kind at a time"
             )
-    return kinds[0][2]
+    return first
 
 
-def _kind(file: FilePlace) -> tuple[str, tuple[str, ...], Opener]:
-    name = file.path.lower()
-    found = next((kind for kind in _KINDS if name.endswith(kind[1])), None)
+def _kind(file: FilePlace) -> _Kind:
+    name = file.path.lower().removesuffix(".gz")
+    found = next((kind for kind in _KINDS if name.endswith(kind.ends)), None)
     if found is None:
         with file.open() as opened:
-            start = opened.read(4)
-        found = _KINDS[{b"PAR1": 0, b"ARRO": 1}.get(start, -1)]
-        if start not in (b"PAR1", b"ARRO") and start.lstrip()[:1] not in (b"[", b"{"):
-            ends = ", ".join(end for _, ends, _ in _KINDS for end in ends)
-            raise DatasetError(f"{file.path}: expected a file of detections, named {ends}, found something else")
+            start = opened.read(64).lstrip()
+        found = next((kind for kind in _KINDS if start.startswith(kind.starts)), None)
+    if found is None:
+        ends = ", ".join(end for kind in _KINDS for end in kind.ends)
+        raise DatasetError(
+            f"{file.path}: expected a file of detections, named {ends} (text also .gz), found something else"
+        )
     return found

@@ -1,4 +1,7 @@
-"""Where files are: paths, folders, patterns, and addresses of object stores."""
+"""Where files are: paths, folders, patterns, and addresses of object stores.
+
+Local files are found by Python: PyArrow's file systems refuse names that are not UTF-8, and know no patterns.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ioukit._optional import import_extra
+from ioukit.datasets.formats.table_sources import first_line
 from ioukit.errors import DatasetError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_PATTERN = re.compile(r"[*?\[]")
 _RETRY = "retry_limit_seconds"
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -29,23 +34,12 @@ class FilePlace:
     """In bytes."""
     changed: int
     """When it was changed, in nanoseconds since 1970."""
+    folders: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Name and value of each folder ``name=value`` on the way to the file; ``""`` is no value."""
     address: str | None = None
     """An address of the store, from which its file system is made; ``None`` for a local file."""
     inner: str = ""
     """The path within the store."""
-    partition: tuple[tuple[str, str | None], ...] = ()
-    """Name and value of each folder ``name=value`` on the way to the file."""
-
-    @property
-    def lines(self) -> bool | None:
-        """Whether the name says that each line is a record; ``None`` if it does not."""
-        name = self.path.lower().removesuffix(".gz")
-        return True if name.endswith((".jsonl", ".ndjson")) else None
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the file has a path in the local file system."""
-        return self.address is None
 
     def open(self) -> Any:
         """The file, open for reading: a file of PyArrow.
@@ -56,124 +50,99 @@ class FilePlace:
         arrow = import_extra("pyarrow", extra="tables", needed_by="reading from object stores")
         try:
             if self.address is None:
-                return arrow.OSFile(self.path, "rb")
+                return arrow.OSFile(os.fsencode(self.path), "rb")
             return _store(self.address, os.getpid())[0].open_input_file(self.inner)
-        except (arrow.ArrowException, OSError) as error:
-            raise DatasetError(f"{self.path}: cannot be read: {_first_line(error)}") from None
+        except (OSError, ValueError) as error:
+            raise DatasetError(f"{self.path}: cannot be read: {first_line(error)}") from None
 
 
 def find_files(given: str | os.PathLike[str]) -> list[FilePlace]:
     """The files at a path, in a folder, of a pattern such as ``results/*.parquet``, or at an address, sorted by name.
 
-    Names in folders that begin with ``_`` or ``.`` are left out, as in Hive, Spark and PyArrow.
+    Names that begin with ``_`` or ``.`` are left out in folders and patterns, as in Hive, Spark and PyArrow.
 
     Raises:
         DatasetError: If nothing is there.
         ModuleNotFoundError: If an address needs a package that is not installed.
     """
     text = os.fspath(given)
-    found = list(_in_store(text) if _ADDRESS.match(text) else _local(text))
+    found = [
+        dataclasses.replace(file, folders=_columns_of(below))
+        for below, file in (_in_store(text) if _ADDRESS.match(text) else _local(text))
+        if not any(part.startswith(("_", ".")) and "=" not in part for part in below.split("/"))
+    ]
     if not found:
-        what = "a folder with files" if not _is_pattern(text) else "files of this pattern"
-        raise DatasetError(f"{text}: expected {what}, found none")
+        raise DatasetError(f"{text}: expected files in this folder or of this pattern, found none")
     return sorted(found, key=lambda file: file.path)
 
 
-def _local(text: str) -> Iterator[FilePlace]:
+def _local(text: str) -> Iterator[tuple[str, FilePlace]]:
+    """Files, each behind its path below the folder or the fixed part of the pattern; ``""`` for a single file."""
+    folder = None
     if os.path.isdir(text):
-        for folder, folders, names in os.walk(text):
-            folders[:] = [name for name in folders if not _is_hidden(name)]
-            for name in names:
-                if not _is_hidden(name):
-                    path = os.path.join(folder, name)
-                    yield _local_file(path, os.path.relpath(folder, text))
+        folder, paths = text, [os.path.join(place, name) for place, _, names in os.walk(text) for name in names]
     elif os.path.exists(text):
-        yield _local_file(text, "")
-    elif _is_pattern(text):
-        root = re.split(r"[*?\[]", text, maxsplit=1)[0].rpartition(os.sep)[0] or "."
-        for path in glob.glob(text, recursive=True):
-            if os.path.isfile(path):
-                yield _local_file(path, os.path.relpath(os.path.dirname(path) or ".", root))
+        paths = [text]
+    elif _PATTERN.search(text):
+        folder, paths = os.path.dirname(_PATTERN.split(text)[0]) or ".", glob.glob(text, recursive=True)
     else:
         raise DatasetError(f"{text}: expected a file, a folder or a pattern such as *.parquet, found nothing there")
+    for path in paths:
+        if folder is None or os.path.isfile(path):
+            about = os.stat(path)
+            below = "" if folder is None else os.path.relpath(path, folder).replace(os.sep, "/")
+            yield below, FilePlace(path, about.st_size, about.st_mtime_ns)
 
 
-def _local_file(path: str, folder: str) -> FilePlace:
-    about = os.stat(path)
-    return FilePlace(path, about.st_size, about.st_mtime_ns, partition=_partition(folder))
-
-
-def _in_store(address: str) -> Iterator[FilePlace]:
-    head, _, query = address.partition("?") if not _is_pattern(address.partition("?")[0]) else (address, "", "")
-    root = re.split(r"[*\[]", head, maxsplit=1)[0].rpartition("/")[0] if _is_pattern(head) else head
-    base = f"{root}?{query}" if query else root
+def _in_store(address: str) -> Iterator[tuple[str, FilePlace]]:
+    """The same for an address; what follows a ``?`` are options of the store."""
+    named, _, options = address.partition("?")
+    folder = named.partition("*")[0].rpartition("/")[0] if "*" in named else named
+    base = f"{folder}?{options}" if options else folder
     arrow_fs = import_extra("pyarrow.fs", extra="tables", needed_by="reading from object stores")
     store, inner = _store(base, os.getpid())
     try:
         about = store.get_file_info([inner])[0]
         if about.type == arrow_fs.FileType.NotFound:
             raise DatasetError(f"{address}: expected a file or a folder, found nothing there")
-        if about.is_file:
-            yield FilePlace(head, about.size, about.mtime_ns or 0, base, inner)
-            return
-        listed = store.get_file_info(arrow_fs.FileSelector(inner, recursive=True))
+        listed = [about] if about.is_file else store.get_file_info(arrow_fs.FileSelector(inner, recursive=True))
     except OSError as error:
-        raise DatasetError(f"{address}: cannot be read: {_first_line(error)}") from None
-    pattern = _matching(head[len(root) :].lstrip("/")) if _is_pattern(head) else None
+        raise DatasetError(f"{address}: cannot be read: {first_line(error)}") from None
+    pattern = _matching(named[len(folder) :].lstrip("/") or "**")
     for about in listed:
         below = about.path.removeprefix(inner).lstrip("/")
-        folder, _, name = below.rpartition("/")
-        hidden = _is_hidden(name) or any(map(_is_hidden, folder.split("/")))
-        if about.is_file and not hidden and (pattern is None or pattern.fullmatch(below)):
-            path, changed = f"{root.rstrip('/')}/{below}", about.mtime_ns or 0
-            yield FilePlace(path, about.size, changed, base, about.path, _partition(folder))
+        if about.is_file and pattern.fullmatch(below):
+            path = f"{folder.rstrip('/')}/{below}".rstrip("/")
+            yield below, FilePlace(path, about.size, about.mtime_ns or 0, address=base, inner=about.path)
 
 
 @functools.lru_cache(maxsize=16)  # a client connects, and asks for credentials, once
 def _store(address: str, process: int) -> tuple[Any, str]:  # noqa: ARG001 - clients do not survive a fork
     """The file system of an address, and the path in it: of PyArrow, else of fsspec."""
-    arrow = import_extra("pyarrow", extra="tables", needed_by="reading from object stores")
     arrow_fs = import_extra("pyarrow.fs", extra="tables", needed_by="reading from object stores")
     if address.startswith(("gs://", "gcs://")) and _RETRY not in address:  # else it tries for a quarter of an hour
         address += f"{'&' if '?' in address else '?'}{_RETRY}=30"
     try:
         return arrow_fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
-    except (arrow.ArrowException, NotImplementedError) as first:
+    except (ValueError, NotImplementedError) as first:
         try:
             fsspec = import_extra("fsspec", extra="fsspec", needed_by=f"reading {address.partition(':')[0]}://")
             store, inner = fsspec.core.url_to_fs(address)
         except (ValueError, ImportError, OSError) as error:
             raise DatasetError(
-                f"{address}: expected an address that PyArrow or fsspec can read: {_first_line(first)}; "
-                f"{_first_line(error)}"
+                f"{address}: expected an address that PyArrow or fsspec can read: {first_line(first)}; "
+                f"{first_line(error)}"
             ) from None
         return arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(store)), inner
 
 
-def _is_pattern(text: str) -> bool:
-    return any(sign in text for sign in "*[") or ("?" in text and not _ADDRESS.match(text))
-
-
 def _matching(pattern: str) -> re.Pattern[str]:
-    """A pattern of paths: ``*`` stays within a folder, ``**`` does not."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    meanings: Mapping[str, str] = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(meanings.get(part, re.escape(part)) for part in parts))
+    """A pattern of paths in a store: ``*`` stays within a folder, ``**`` does not."""
+    meanings = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    return re.compile("".join(meanings.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*)", pattern)))
 
 
-def _is_hidden(name: str) -> bool:
-    return name.startswith(("_", ".")) and "=" not in name
-
-
-def _partition(folder: str) -> tuple[tuple[str, str | None], ...]:
-    """Names and values of folders such as ``split=val/camera=3``."""
-    found: dict[str, str | None] = {}
-    for part in folder.replace(os.sep, "/").split("/"):
-        name, sign, value = part.partition("=")
-        if sign and name:
-            found[name] = None if value == _NO_VALUE else urllib.parse.unquote(value)
-    return tuple(found.items())
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+def _columns_of(path: str) -> dict[str, str]:
+    """Names and values of the folders of a path such as ``split=val/camera=3/0.parquet``."""
+    pairs = [part.split("=", 1) for part in path.split("/")[:-1] if "=" in part[1:]]
+    return {name: "" if text == _NO_VALUE else urllib.parse.unquote(text) for name, text in pairs}
