@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ioukit._checks import check_choice
 from ioukit._output import check_local
@@ -14,7 +14,7 @@ from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.scale.engines.local import evaluate_here
-from ioukit.scale.memory import ANALYSES, Analysis, parsed_memory
+from ioukit.scale.memory import Analysis, parsed_memory
 from ioukit.scale.requests import Request, check_engine, check_ground_truth
 from ioukit.typing import IouType, ProtocolName
 
@@ -81,7 +81,7 @@ def evaluate(
     check_choice("iou_type", iou_type, ("bbox",))
     check_engine(on, address, timeout)
     for name in analyses:
-        check_choice("analyses", name, tuple(ANALYSES))
+        check_choice("analyses", name, get_args(Analysis))
     if work is not None:
         check_local(work)
     request = Request(

@@ -49,14 +49,21 @@ BATCH_ROWS = 262_144
 LEAST_GROUP = 16_000_000
 """Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
-ANALYSES: dict[Analysis, tuple[int, int]] = {
+ANALYSES: dict[str, tuple[int, int]] = {
     "errors": (110, 6_000),
     "intervals": (270, 6_000),
     "log": (300, 6_000),
     "report": (540, 80_000),
     "tables": (360, 6_000),
+    "comparison": (420, 12_000),
+    "analysis": (360, 6_000),
 }
-"""Bytes per detection, and per class, of what is asked of an evaluation and needs the rows of its match table."""
+"""Bytes per detection, and per class, of what is asked of an evaluation and needs the rows of its match table: the
+comparison with another one, of the detections of both, and at the end any other analysis."""
+_RESAMPLED = ("intervals", "report", "comparison")
+"""Those that take numbers from the curves of many data sets: two at a time in each thread, beside those of the data."""
+PER_VALUE = 25
+"""Bytes of a number of one of these data sets, with all that is computed of it."""
 
 
 def parsed_memory(memory: int | str) -> int:
@@ -98,6 +105,11 @@ class Results(NamedTuple):
     """Bytes of the numbers while they are taken from the curves: NumPy adds up all points of a measure at once."""
     classes: int = 0
     """The evaluated categories."""
+
+    @property
+    def points(self) -> int:
+        """Bytes of the points of the curves of a measure, for all classes."""
+        return self.summary - self.classes * PER_CLASS
 
     @classmethod
     def of(cls, protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> Results:
@@ -186,6 +198,10 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int, results: Resul
 class Load(NamedTuple):
     """What a run has to hold, apart from its steps."""
 
+    memory: int
+    """The memory that it should stay under."""
+    threads: int
+    """How many threads work at the end."""
     ground_truth: int
     """The bytes of the ground truth."""
     results: Results
@@ -193,28 +209,35 @@ class Load(NamedTuple):
     """The detections, about."""
     joins: bool
     """Whether the protocol has numbers that need all rows of the match table at once."""
-    analyses: Sequence[Analysis]
+    analyses: Sequence[str]
     """What will be asked of the evaluation."""
+    values: int = 0
+    """How many numbers of other data sets are kept for it."""
 
     def _of_rows(self) -> dict[str, int]:
         """The bytes at the end, by what needs all rows."""
         held = _BASE + int(1.5 * self.ground_truth) + self.results.curves
         sizes = {"this protocol": held + self.rows * PER_ROW_JOINED} if self.joins else {}
         for name in self.analyses:
-            sizes[f"the {name}"] = held + int(np.dot((self.rows, self.results.classes), ANALYSES[name]))
+            drawn = (2 * self.threads + 1) * self.results.points if name in _RESAMPLED else 0
+            needed = int(np.dot((self.rows, self.results.classes), ANALYSES[name])) + drawn + self.values * PER_VALUE
+            sizes[f"the {name}"] = held + needed
         return sizes
 
-    def check(self, memory: int) -> None:
+    def check(self, hint: str = "") -> None:
         """Refuse what needs all rows, if they do not fit.
+
+        Args:
+            hint: What to do then.
 
         Raises:
             ValueError: If so: says what it would need.
         """
         for name, needed in self._of_rows().items():
-            if needed > memory:
+            if needed > self.memory:
                 raise ValueError(
-                    f"memory of {_size(memory)} is too little for {name}, which needs the matches of all {self.rows:,} "
-                    f"detections at once: expected at least {needed / 1e6:,.0f} MB"
+                    f"memory of {_size(self.memory)} is too little for {name}, which needs the matches of all "
+                    f"{self.rows:,} detections at once: expected at least {needed / 1e6:,.0f} MB{hint}"
                 )
 
     def expected(self, budget: Budget, split: int, matched: int) -> int:

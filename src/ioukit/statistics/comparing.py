@@ -82,7 +82,7 @@ def compare(
     check_level(level)
     check_choice("correction", correction, get_args(ClassCorrection))
     check_power(power)
-    check_count(permutations=permutations)
+    check_count(replicates=replicates, permutations=permutations)
     check_same_ground_truth(a, b)
     listed = chosen_keys(keys, a)
     of_classes = [per_class] if isinstance(per_class, str) else list(per_class)
@@ -90,8 +90,11 @@ def compare(
     for key in of_classes:
         check_choice("number of per_class", key, tuple(a.summary))
     every = [*listed, *(f"{key}/{label}" for key in of_classes for label in labels)]
-    groups = enough_groups(a.matches, strata, clusters)
     numbers = named_numbers(a, every)
+    values = (replicates + permutations) * len(every)
+    for one, other in ((a, b), (b, a)):
+        one.matches.announce("comparison", other.matches, threads=threads, values=values)
+    groups = enough_groups(a.matches, strata, clusters)
     further = 2 * operator.index(permutations)
     evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, further)
     tests = permutation_tests(evidence, permutations)
