@@ -303,11 +303,11 @@ class _Units:
 
     def _unit(self, at: Rows, rows: Rows) -> Rows:
         """A number for each threshold and object, or threshold and image, size and kind of a false positive."""
-        group = self._image[rows] * len(self.sizes) + self._size[rows]
+        group: Rows = self._image[rows] * len(self.sizes) + self._size[rows]
         unit: Rows = len(self._objects) + group * len(self.kinds) + self._kind[rows, at]
         of_object = self._found[rows, at]
         unit[of_object] = self._object[rows, at][of_object]
-        return unit * self._found.shape[1] + at
+        return np.asarray(unit * self._found.shape[1] + at)
 
     def _list(self, number: Rows, at: Rows, part: Floats) -> None:
         """Add the parts of units, which are not numbered by threshold here, to the lists."""

@@ -84,18 +84,9 @@ def evaluate(
         check_choice("analyses", name, get_args(Analysis))
     if work is not None:
         check_local(work)
-    request = Request(
-        ground_truth=ground_truth,
-        detections=detections,
-        protocol=None if protocol is None else protocol_of(protocol, iou_type),
-        iou_type=iou_type,
-        categories=categories,
-        near=near,
-        memory=parsed_memory(memory),
-        work=None if work is None else Path(work).absolute(),
-        parts=parts,
-        analyses=tuple(analyses),
-    )
+    rules = None if protocol is None else protocol_of(protocol, iou_type)
+    folder, size = None if work is None else Path(work).absolute(), parsed_memory(memory)
+    request = Request(ground_truth, detections, rules, iou_type, categories, near, size, folder, parts, tuple(analyses))
     if on == "ray":
         from ioukit.scale.engines.ray import evaluate_on_ray  # noqa: PLC0415 - only Ray needs it
 

@@ -15,10 +15,6 @@ from ioukit.datasets import GroundTruth
 from ioukit.evaluation.curves import bytes_of_curves, bytes_of_points
 from ioukit.evaluation.protocols import Protocol
 
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
-_UNITS = {"": 1, "b": 1}
-_UNITS |= {f"{letter}b": 1000**power for letter, power in _POWERS.items()}
-_UNITS |= {f"{letter}ib": 1024**power for letter, power in _POWERS.items()}
 PROCESS = 230_000_000
 """Python, NumPy, PyArrow and the core, before any data, with the pages of their files."""
 PER_THREAD = 40_000_000
@@ -49,21 +45,20 @@ BATCH_ROWS = 262_144
 LEAST_GROUP = 16_000_000
 """Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
-ANALYSES: dict[str, tuple[int, int]] = {
-    "errors": (110, 6_000),
-    "intervals": (270, 6_000),
-    "log": (300, 6_000),
-    "report": (540, 80_000),
-    "tables": (360, 6_000),
-    "comparison": (420, 12_000),
-    "analysis": (360, 6_000),
+ANALYSES: dict[str, tuple[int, int, int, int]] = {
+    "errors": (0, 110, 6_000, 0),
+    "intervals": (30_000_000, 220, 30_000, 16_000),
+    "log": (0, 300, 6_000, 0),
+    "report": (0, 540, 48_000, 16_000),
+    "tables": (0, 360, 6_000, 0),
+    "comparison": (40_000_000, 470, 50_000, 16_000),
+    "analysis": (0, 200, 6_000, 0),
 }
-"""Bytes per detection, and per class, of what is asked of an evaluation and needs the rows of its match table: the
-comparison with another one, of the detections of both, and at the end any other analysis."""
-_RESAMPLED = ("intervals", "report", "comparison")
-"""Those that take numbers from the curves of many data sets: two at a time in each thread, beside those of the data."""
+"""What is asked of an evaluation and needs the rows of its match table: bytes, those per detection, per class, and per
+class and thread. Those of a comparison with another one are per detection of both; the last ones are of anything else.
+"""
 PER_VALUE = 25
-"""Bytes of a number of one of these data sets, with all that is computed of it."""
+"""Bytes of a number of another data set, which an interval or a test needs, with all that is computed of it."""
 
 
 def parsed_memory(memory: int | str) -> int:
@@ -74,11 +69,10 @@ def parsed_memory(memory: int | str) -> int:
     """
     if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
         return memory
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?b?)\s*", str(memory).lower())
-    unit = None if match is None else _UNITS.get(match[2] if match[2].endswith("b") or not match[2] else match[2] + "b")
-    if match is None or unit is None or not float(match[1]):
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", str(memory).lower())
+    if match is None or not float(match[1]):
         raise ValueError(f"memory must be a number of bytes, or a text such as '2GB' or '500MiB', got {memory!r}")
-    return int(float(match[1]) * unit)
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " "))
 
 
 def bytes_of(ground_truth: GroundTruth) -> int:
@@ -105,11 +99,6 @@ class Results(NamedTuple):
     """Bytes of the numbers while they are taken from the curves: NumPy adds up all points of a measure at once."""
     classes: int = 0
     """The evaluated categories."""
-
-    @property
-    def points(self) -> int:
-        """Bytes of the points of the curves of a measure, for all classes."""
-        return self.summary - self.classes * PER_CLASS
 
     @classmethod
     def of(cls, protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> Results:
@@ -218,10 +207,9 @@ class Load(NamedTuple):
         """The bytes at the end, by what needs all rows."""
         held = _BASE + int(1.5 * self.ground_truth) + self.results.curves
         sizes = {"this protocol": held + self.rows * PER_ROW_JOINED} if self.joins else {}
+        counts = 1, self.rows, self.results.classes, self.results.classes * self.threads
         for name in self.analyses:
-            drawn = (2 * self.threads + 1) * self.results.points if name in _RESAMPLED else 0
-            needed = int(np.dot((self.rows, self.results.classes), ANALYSES[name])) + drawn + self.values * PER_VALUE
-            sizes[f"the {name}"] = held + needed
+            sizes[f"the {name}"] = held + int(np.dot(counts, ANALYSES[name])) + self.values * PER_VALUE
         return sizes
 
     def check(self, hint: str = "") -> None:

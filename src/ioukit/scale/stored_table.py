@@ -85,7 +85,6 @@ class StoredTable(MatchTable):
         vars(table).update(
             _files=tuple(parts),
             _load=load,
-            _announced=load is not None and not {*load.analyses} <= {"errors"},
             protocol=parts[0].protocol,
             iou_type=parts[0].header["iou_type"],
             categories=categories,
@@ -99,8 +98,7 @@ class StoredTable(MatchTable):
         """The rows and what only they tell, when it is asked for: all of it is read then, once."""
         if name not in _READ:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if not vars(self)["_announced"]:
-            self.announce("analysis")
+        self.announce("analysis")
         rows = joined([file.read() for file in vars(self)["_files"]], self.sources)
         vars(self).update({known: getattr(rows, known) for known in _READ})
         return vars(self)[name]
@@ -109,16 +107,11 @@ class StoredTable(MatchTable):
         """Refuse what does not fit into the memory, unless it was announced to the evaluation."""
         load = vars(self)["_load"]
         if load is not None and analysis not in load.analyses:
-            tables = 1 + len(others)
-            load._replace(
-                threads=check_threads(threads) or os.cpu_count() or 1,
-                results=load.results._replace(curves=tables * load.results.curves),
-                rows=sum(table.totals["detections"] for table in (self, *others)),
-                joins=False,
-                analyses=(analysis,),
-                values=values,
-            ).check(_HINT)
-        vars(self)["_announced"] |= analysis != "errors"  # which reads one part after the other
+            count = check_threads(threads) or os.cpu_count() or 1
+            rows = sum(table.totals["detections"] for table in (self, *others))
+            results = load.results._replace(curves=(1 + len(others)) * load.results.curves)
+            asked = load._replace(threads=count, rows=rows, results=results, joins=False)
+            asked._replace(analyses=(analysis,), values=values).check(_HINT)
 
     @property
     def near_least(self) -> float | None:
