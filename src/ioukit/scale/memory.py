@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -52,7 +53,7 @@ ANALYSES: dict[str, tuple[int, int, int, int]] = {
     "report": (0, 540, 48_000, 16_000),
     "tables": (0, 360, 6_000, 0),
     "comparison": (40_000_000, 470, 50_000, 16_000),
-    "analysis": (0, 200, 6_000, 0),
+    "analysis": (0, 220, 6_000, 0),
 }
 """What is asked of an evaluation and needs the rows of its match table: bytes, those per detection, per class, and per
 class and thread. Those of a comparison with another one are per detection of both; the last ones are of anything else.
@@ -168,7 +169,7 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int, results: Resul
     if missing > 0:
         raise ValueError(
             f"memory of {_size(memory)} is too little: expected at least "
-            f"{(memory + missing) / 1e6:,.0f} MB, of which Python and its libraries take "
+            f"{math.ceil((memory + missing) / 1e6):,} MB, of which Python and its libraries take "
             f"{PROCESS / 1e6:,.0f} MB, the ground truth {1.5 * ground_truth_bytes / 1e6:,.0f} MB and "
             f"the results of {pluralize(results.classes, 'class')} "
             f"{(results.curves + results.summary) / 1e6:,.0f} MB"
@@ -225,7 +226,7 @@ class Load(NamedTuple):
             if needed > self.memory:
                 raise ValueError(
                     f"memory of {_size(self.memory)} is too little for {name}, which needs the matches of all "
-                    f"{self.rows:,} detections at once: expected at least {needed / 1e6:,.0f} MB{hint}"
+                    f"{self.rows:,} detections at once: expected at least {math.ceil(needed / 1e6):,} MB{hint}"
                 )
 
     def expected(self, budget: Budget, split: int, matched: int) -> int:
