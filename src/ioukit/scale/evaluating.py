@@ -51,14 +51,15 @@ def evaluate(
         iou_type: The kind of region that is compared: ``"bbox"``.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         near: As for :func:`ioukit.evaluation.match`: 0.1 for the confusion matrix and the error kinds.
-        memory: The memory that the process should stay under: bytes, or text such as ``"2GB"``.
+        memory: The memory that the process should stay under: bytes, or text such as ``"2GB"``. An analysis of the
+            evaluation that needs more, such as a comparison with another one, raises ``ValueError`` before it starts.
         work: A folder for what is done. A run that was interrupted goes on where it stopped if it is started again with
             the same arguments. If ``None``, a temporary folder that is removed with the evaluation.
         parts: Into how many parts the images are cut; by the memory if ``None``. The result does not depend on it.
         threads: How many steps run at a time; all cores if ``None``. The result does not depend on it.
         analyses: What will be asked of the evaluation and needs the rows of its match table: ``"errors"`` (error
             kinds), ``"intervals"``, ``"log"``, ``"report"`` or ``"tables"``. What does not fit into the memory then is
-            refused before the work. The result does not depend on it.
+            refused before the work, and not only when it is asked for. The result does not depend on it.
         on: Where the steps run: ``"local"`` in this process, ``"ray"`` as tasks on a Ray cluster. There, ``memory`` is
             what each task may take, a path is one that all nodes see or a URI such as ``s3://bucket/detections``, no
             rows pass through this process, and all nodes need the same version of ioukit. Without ``work``, a cluster

@@ -48,7 +48,7 @@ LEAST_GROUP = 16_000_000
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
 ANALYSES: dict[str, tuple[int, int, int, int]] = {
     "errors": (0, 110, 6_000, 0),
-    "intervals": (30_000_000, 220, 30_000, 16_000),
+    "intervals": (40_000_000, 220, 20_000, 16_000),
     "log": (0, 300, 6_000, 0),
     "report": (0, 540, 48_000, 16_000),
     "tables": (0, 360, 6_000, 0),
