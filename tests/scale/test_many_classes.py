@@ -150,7 +150,7 @@ def test_results_that_do_not_fit_are_refused_before_the_work(tmp_path: Path) -> 
 
 def test_analyses_that_do_not_fit_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     gt, dt = scene(20)
-    monkeypatch.setitem(ANALYSES, "errors", (10_000_000, 0))
+    monkeypatch.setitem(ANALYSES, "errors", (0, 10_000_000, 0, 0))
     expected = "memory of 400 MB is too little for the errors, which needs the matches of all 80 detections at once"
     for call in (scale.evaluate, scale.plan):
         with pytest.raises(ValueError, match=f"{expected}: expected at least 9.. MB"):
@@ -184,7 +184,7 @@ def test_a_plan_tells_rows_objects_parts_and_classes_apart(monkeypatch: pytest.M
 
 def test_a_plan_knows_the_analyses(monkeypatch: pytest.MonkeyPatch) -> None:
     gt, dt = scene(30)
-    monkeypatch.setitem(ANALYSES, "report", (5_000_000, 0))
+    monkeypatch.setitem(ANALYSES, "report", (0, 5_000_000, 0, 0))
     assert scale.plan(gt, dt, near=0.1, analyses=["errors"]).memory < 200_000_000
     assert 600_000_000 < scale.plan(gt, dt, near=0.1, analyses=["report", "errors"]).memory < 800_000_000
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -128,9 +128,10 @@ def _largest(values: Floats, n: int, sign: int) -> npt.NDArray[np.int64]:
     return order[size[order] > 0].astype(np.int64)
 
 
-_KINDS = len(CHANGE_KINDS)
-
 _SCORE = CHANGE_KINDS.index("score")
+
+_MOST_OUTCOMES = 1 << 20
+"""Detections of a class times IoU thresholds that are split at once. A class with more has one threshold at a time."""
 
 
 def parts(a: Evaluation, b: Evaluation, key: str | None = None, *, one_scale: bool = True) -> Parts:
@@ -187,13 +188,8 @@ def parts(a: Evaluation, b: Evaluation, key: str | None = None, *, one_scale: bo
     measure = _measure(a, protocol.main_measure.key if key is None else key)
     curves = curve_parts(a, b, measure)
     units = _Units(a, b, measure, one_scale=one_scale)
-    found = [units.of_class(category, curves) for category in range(len(a.matches.evaluated))]
-    joined = _Found(*(np.concatenate(column) for column in zip(_EMPTY, *found, strict=True)))
-
-    images, objects, sizes = len(a.matches.image_ids), len(a.matches.objects), size_labels(a.matches)
-    is_object = joined.object >= 0
-    by_size = _sums(joined.size, joined.part, len(sizes)).tolist()
-    by_kind = _sums(joined.kind, joined.part, _KINDS).tolist()
+    for category in range(len(a.matches.evaluated)):
+        units.add_class(category, curves)
     return Parts(
         key=measure.key,
         a=a.summary[measure.key],
@@ -202,12 +198,12 @@ def parts(a: Evaluation, b: Evaluation, key: str | None = None, *, one_scale: bo
         categories=a.matches.evaluated,
         image_ids=a.matches.image_ids,
         classes=curves.parts.sum(axis=0),
-        images=_sums(joined.image, joined.part, images),
-        sizes=dict(zip(sizes, by_size, strict=True)),
-        kinds=dict(zip(CHANGE_KINDS, by_kind, strict=True)) if units.has_kinds else None,
-        objects=_sums(joined.object[is_object], joined.part[is_object], objects),
-        false_positives=_sums(joined.image[~is_object], joined.part[~is_object], images),
-        spread=float(joined.spread.sum()),
+        images=units.images,
+        sizes=dict(zip(size_labels(a.matches), units.sizes.tolist(), strict=True)),
+        kinds=dict(zip(CHANGE_KINDS, units.kinds.tolist(), strict=True)) if units.has_kinds else None,
+        objects=units.objects,
+        false_positives=units.false_positives,
+        spread=units.spread,
     )
 
 
@@ -228,30 +224,11 @@ def _measure(evaluation: Evaluation, key: str) -> Measure:
     return measure
 
 
-class _Found(NamedTuple):
-    """The parts of objects and of groups of false positives."""
-
-    part: Floats
-    """(U,) the parts."""
-    image: Rows
-    """(U,) the image of each."""
-    size: Rows
-    """(U,) the size of each."""
-    kind: Rows
-    """(U,) the kind of each."""
-    object: Rows
-    """(U,) the row of the object; -1 for false positives."""
-    spread: Floats
-    """(U,) how much of each part comes from spreading the rest."""
-
-
-_NOTHING = np.zeros(0, np.int64)
-
-_EMPTY = _Found(np.zeros(0), _NOTHING, _NOTHING, _NOTHING, _NOTHING, np.zeros(0))
-
-
 class _Units:
-    """What gets a part: each object, and the false positives of one image, class, size and kind; per IoU threshold."""
+    """What gets a part: each object, and the false positives of one image, class, size and kind; per IoU threshold.
+
+    Their parts are added to the lists at once: there may be as many units as detections times thresholds.
+    """
 
     def __init__(self, a: Evaluation, b: Evaluation, measure: Measure, *, one_scale: bool) -> None:
         protocol = a.protocol
@@ -267,79 +244,91 @@ class _Units:
         count, self._objects = len(protocol.iou_thresholds), a.matches.objects
         self._category = np.concatenate([table.evaluated_category(table.detections.category) for table in tables])
         scores = scores_on_one_scale(*tables) if one_scale else [each.score for each in rows]
-        self._score = np.concatenate(scores)
         self._image = np.concatenate([each.image for each in rows]).astype(np.int64)
-        self._rank = np.concatenate([each.rank for each in rows])
+        rank = np.concatenate([each.rank for each in rows])
         self._of_b = np.repeat([False, True], [len(each) for each in rows])
         self._found = np.concatenate([side.found for side in sides])
         self._false = np.concatenate([side.false for side in sides])
         bits = 2.0 ** np.arange(count)
-        self._found_at, self._false_at = self._found @ bits, self._false @ bits
+        # The order of the curves. Where a detection of A and one of B are equal in it, their outcomes decide, so that
+        # it does not matter which model is called A. Detections with equal outcomes follow each other.
+        outcomes = self._false @ bits, self._found @ bits
+        self._order = (self._of_b, *outcomes, rank, self._image, -np.concatenate(scores))
         self._object = np.concatenate([side.object for side in sides])
         self._size = np.concatenate([detection_sizes(table) for table in tables])
         self._object_size = object_sizes(a.matches)
-        self._sizes = len(size_labels(a.matches))
-        self._kind = np.zeros((len(self._score), count), np.int64)
+        self._kind = np.zeros(self._found.shape, np.int8)
         self._object_kind = np.full((len(self._objects), count), _SCORE)
         if self.has_kinds and same_boxes(a, b):
             self._kind[:] = _SCORE
         elif near[0] is not None and near[1] is not None:
             pairs = list(zip(sides, (near[0], near[1]), strict=True))
-            self._kind = np.concatenate([false_positive_kinds(side, each, area) for side, each in pairs]).astype(int)
+            self._kind = np.concatenate([false_positive_kinds(side, each, area) for side, each in pairs])
             in_a, in_b = (side.finds() for side in sides)
             missed_a, missed_b = (miss_kinds(side, each) for side, each in pairs)
             self._object_kind = np.select([in_a & ~in_b, in_b & ~in_a], [missed_b, missed_a], _SCORE).astype(int)
         self._rows = np.argsort(self._category, kind="stable")
         self._starts = np.searchsorted(self._category[self._rows], np.arange(len(self._num_objects) + 1))
 
-    def of_class(self, category: int, curves: CurveParts) -> _Found:
-        """The parts within one class."""
+        self.images, self.false_positives = np.zeros((2, len(a.matches.image_ids)))
+        self.objects, self.sizes = np.zeros(len(self._objects)), np.zeros(len(size_labels(a.matches)))
+        self.kinds, self.spread = np.zeros(len(CHANGE_KINDS)), 0.0
+
+    def add_class(self, category: int, curves: CurveParts) -> None:
+        """Add the parts within one class to the lists."""
         rows = self._rows[self._starts[category] : self._starts[category + 1]]
-        # The order of the curves. Where a detection of A and one of B are equal in it, their outcomes decide, so that
-        # it does not matter which model is called A. Detections with equal outcomes follow each other.
-        keys = (self._of_b, self._false_at, self._found_at, self._rank, self._image, -self._score)
-        rows = rows[np.lexsort([key[rows] for key in keys])]
-        of_b, found, false = self._of_b[rows], self._found[rows].T, self._false[rows].T
-        objects, weights, wanted = (
-            int(self._num_objects[category]),
-            curves.weights[:, category],
-            curves.parts[:, category],
-        )
+        rows = rows[np.lexsort([key[rows] for key in self._order])]
+        step = max(1, _MOST_OUTCOMES // max(len(rows), 1))
+        for first in range(0, self._found.shape[1], step):
+            self._add(rows, category, first, first + step, curves)
+
+    def _add(self, rows: Rows, category: int, first: int, end: int, curves: CurveParts) -> None:
+        """Add those at the IoU thresholds from ``first`` to before ``end``; ``rows`` are in the order of the curves."""
+        of_b, found, false = self._of_b[rows], self._found[rows, first:end].T, self._false[rows, first:end].T
+        objects, wanted = int(self._num_objects[category]), curves.parts[first:end, category]
         if not objects:
             values = np.zeros(found.shape)
         elif self._is_ap:
             values = ap_parts(of_b, found, false, objects)
         else:
             values = ar_parts(of_b, found, objects)
+        values *= curves.weights[first:end, category, None]
         at, place = np.nonzero(found | false)
-        unit, values = self._unit(at, rows[place]), (values * weights[:, None])[at, place]
-        units, inverse = np.unique(unit, return_inverse=True)
-        part = _sums(inverse, values, len(units))
-        at_of_unit = np.zeros(len(units), np.int64)
-        at_of_unit[inverse] = at
-        part, spread = _complete(part, at_of_unit, wanted)
-        return self._described(units, part, spread)
+        units, inverse = np.unique(self._unit(first + at, rows[place]), return_inverse=True)
+        part = _sums(inverse, values[at, place], len(units))
+        number, threshold = np.divmod(units, self._found.shape[1])
+        part, spread = _complete(part, threshold - first, wanted)
+        self._list(number, threshold, part)
+        self.spread += float(spread.sum())
 
     def _unit(self, at: Rows, rows: Rows) -> Rows:
         """A number for each threshold and object, or threshold and image, size and kind of a false positive."""
-        unit: Rows = (
-            len(self._objects) + (self._image[rows] * self._sizes + self._size[rows]) * _KINDS + self._kind[rows, at]
-        )
+        group: Rows = self._image[rows] * len(self.sizes) + self._size[rows]
+        unit: Rows = len(self._objects) + group * len(self.kinds) + self._kind[rows, at]
         of_object = self._found[rows, at]
         unit[of_object] = self._object[rows, at][of_object]
-        return unit * self._kind.shape[1] + at
+        return np.asarray(unit * self._found.shape[1] + at)
 
-    def _described(self, units: Rows, part: Floats, spread: Floats) -> _Found:
-        number, at = np.divmod(units, self._kind.shape[1])
+    def _list(self, number: Rows, at: Rows, part: Floats) -> None:
+        """Add the parts of units, which are not numbered by threshold here, to the lists."""
         is_object = number < len(self._objects)
-        of_object = np.where(is_object, number, 0)
-        group, kind = np.divmod(np.maximum(number - len(self._objects), 0), _KINDS)
-        image, size = np.divmod(group, self._sizes)
-        if len(self._objects):
-            image = np.where(is_object, self._objects.image[of_object], image)
-            size = np.where(is_object, self._object_size[of_object], size)
-            kind = np.where(is_object, self._object_kind[of_object, at], kind)
-        return _Found(part, image.astype(np.int64), size, kind, np.where(is_object, number, -1), spread)
+        of_object, others = number[is_object], number[~is_object] - len(self._objects)
+        group, kind = np.divmod(others, len(self.kinds))
+        image, size = np.divmod(group, len(self.sizes))
+        for parts_of, images, sizes, kinds in (
+            (
+                part[is_object],
+                self._objects.image[of_object],
+                self._object_size[of_object],
+                self._object_kind[of_object, at[is_object]],
+            ),
+            (part[~is_object], image, size, kind),
+        ):
+            np.add.at(self.images, images, parts_of)
+            np.add.at(self.sizes, sizes, parts_of)
+            np.add.at(self.kinds, kinds, parts_of)
+        np.add.at(self.objects, of_object, part[is_object])
+        np.add.at(self.false_positives, image, part[~is_object])
 
 
 def _complete(part: Floats, at: Rows, wanted: Floats) -> tuple[Floats, Floats]:

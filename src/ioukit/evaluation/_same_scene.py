@@ -30,6 +30,8 @@ def check_same_ground_truth(a: Evaluation, b: Evaluation, *, names: tuple[str, s
     """
     for given in (a, b):
         check_result(given, "matches", "ioukit.evaluate")
+    a.matches.announce("comparison", b.matches)
+    b.matches.announce("comparison", a.matches)
     check_same_scene(a.matches, b.matches, names=names)
     one, other = a.ground_truth, b.ground_truth
     if one is None or other is None or one is other:

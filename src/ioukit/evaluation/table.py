@@ -186,6 +186,19 @@ class MatchTable(Frozen):
         """Tables of images that follow one another, for what adds up: the table itself, if its rows are in memory."""
         yield self
 
+    def announce(self, analysis: str, *others: MatchTable, threads: int | None = None, values: int = 0) -> None:
+        """Say what will be made of the rows. A table with a limit of memory refuses what does not fit.
+
+        Args:
+            analysis: What it is: ``"intervals"``, for example.
+            *others: Tables whose rows it needs, too.
+            threads: How many threads; all cores if ``None``.
+            values: How many numbers of other data sets it makes, all of which it keeps.
+
+        Raises:
+            ValueError: If it does not fit; says what it would need.
+        """
+
     @property
     def evaluated(self) -> Categories:
         """(E,) the categories that have curves and numbers: all, or a single one if the protocol is class-agnostic."""

@@ -238,6 +238,7 @@ def report_data(
     if score_threshold is not None and math.isnan(score_threshold):
         raise ValueError("score_threshold must be a number, got nan")
     table, protocol = evaluation.matches, evaluation.protocol
+    table.announce("report", threads=threads)
     curves = score_curves(table, iou_threshold=iou_threshold, area_range=protocol.main_area)
     best, iou = curves.overall.best, curves.iou_threshold
     if score_threshold is None:

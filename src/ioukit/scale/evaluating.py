@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ioukit._checks import check_choice
 from ioukit._output import check_local
@@ -14,7 +14,7 @@ from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.scale.engines.local import evaluate_here
-from ioukit.scale.memory import ANALYSES, Analysis, parsed_memory
+from ioukit.scale.memory import Analysis, parsed_memory
 from ioukit.scale.requests import Request, check_engine, check_ground_truth
 from ioukit.typing import IouType, ProtocolName
 
@@ -51,14 +51,15 @@ def evaluate(
         iou_type: The kind of region that is compared: ``"bbox"``.
         categories: Ids or names of the categories to evaluate; all if ``None``.
         near: As for :func:`ioukit.evaluation.match`: 0.1 for the confusion matrix and the error kinds.
-        memory: The memory that the process should stay under: bytes, or text such as ``"2GB"``.
+        memory: The memory that the process should stay under: bytes, or text such as ``"2GB"``. An analysis of the
+            evaluation that needs more, such as a comparison with another one, raises ``ValueError`` before it starts.
         work: A folder for what is done. A run that was interrupted goes on where it stopped if it is started again with
             the same arguments. If ``None``, a temporary folder that is removed with the evaluation.
         parts: Into how many parts the images are cut; by the memory if ``None``. The result does not depend on it.
         threads: How many steps run at a time; all cores if ``None``. The result does not depend on it.
         analyses: What will be asked of the evaluation and needs the rows of its match table: ``"errors"`` (error
             kinds), ``"intervals"``, ``"log"``, ``"report"`` or ``"tables"``. What does not fit into the memory then is
-            refused before the work. The result does not depend on it.
+            refused before the work, and not only when it is asked for. The result does not depend on it.
         on: Where the steps run: ``"local"`` in this process, ``"ray"`` as tasks on a Ray cluster. There, ``memory`` is
             what each task may take, a path is one that all nodes see or a URI such as ``s3://bucket/detections``, no
             rows pass through this process, and all nodes need the same version of ioukit. Without ``work``, a cluster
@@ -81,21 +82,12 @@ def evaluate(
     check_choice("iou_type", iou_type, ("bbox",))
     check_engine(on, address, timeout)
     for name in analyses:
-        check_choice("analyses", name, tuple(ANALYSES))
+        check_choice("analyses", name, get_args(Analysis))
     if work is not None:
         check_local(work)
-    request = Request(
-        ground_truth=ground_truth,
-        detections=detections,
-        protocol=None if protocol is None else protocol_of(protocol, iou_type),
-        iou_type=iou_type,
-        categories=categories,
-        near=near,
-        memory=parsed_memory(memory),
-        work=None if work is None else Path(work).absolute(),
-        parts=parts,
-        analyses=tuple(analyses),
-    )
+    rules = None if protocol is None else protocol_of(protocol, iou_type)
+    folder, size = None if work is None else Path(work).absolute(), parsed_memory(memory)
+    request = Request(ground_truth, detections, rules, iou_type, categories, near, size, folder, parts, tuple(analyses))
     if on == "ray":
         from ioukit.scale.engines.ray import evaluate_on_ray  # noqa: PLC0415 - only Ray needs it
 

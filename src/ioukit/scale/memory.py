@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -15,10 +16,6 @@ from ioukit.datasets import GroundTruth
 from ioukit.evaluation.curves import bytes_of_curves, bytes_of_points
 from ioukit.evaluation.protocols import Protocol
 
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
-_UNITS = {"": 1, "b": 1}
-_UNITS |= {f"{letter}b": 1000**power for letter, power in _POWERS.items()}
-_UNITS |= {f"{letter}ib": 1024**power for letter, power in _POWERS.items()}
 PROCESS = 230_000_000
 """Python, NumPy, PyArrow and the core, before any data, with the pages of their files."""
 PER_THREAD = 40_000_000
@@ -49,14 +46,20 @@ BATCH_ROWS = 262_144
 LEAST_GROUP = 16_000_000
 """Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
-ANALYSES: dict[Analysis, tuple[int, int]] = {
-    "errors": (110, 6_000),
-    "intervals": (270, 6_000),
-    "log": (300, 6_000),
-    "report": (540, 80_000),
-    "tables": (360, 6_000),
+ANALYSES: dict[str, tuple[int, int, int, int]] = {
+    "errors": (0, 110, 6_000, 0),
+    "intervals": (40_000_000, 220, 20_000, 16_000),
+    "log": (0, 300, 6_000, 0),
+    "report": (0, 540, 48_000, 16_000),
+    "tables": (0, 360, 6_000, 0),
+    "comparison": (40_000_000, 470, 50_000, 16_000),
+    "analysis": (0, 220, 6_000, 0),
 }
-"""Bytes per detection, and per class, of what is asked of an evaluation and needs the rows of its match table."""
+"""What is asked of an evaluation and needs the rows of its match table: bytes, those per detection, per class, and per
+class and thread. Those of a comparison with another one are per detection of both; the last ones are of anything else.
+"""
+PER_VALUE = 25
+"""Bytes of a number of another data set, which an interval or a test needs, with all that is computed of it."""
 
 
 def parsed_memory(memory: int | str) -> int:
@@ -67,11 +70,10 @@ def parsed_memory(memory: int | str) -> int:
     """
     if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
         return memory
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?b?)\s*", str(memory).lower())
-    unit = None if match is None else _UNITS.get(match[2] if match[2].endswith("b") or not match[2] else match[2] + "b")
-    if match is None or unit is None or not float(match[1]):
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", str(memory).lower())
+    if match is None or not float(match[1]):
         raise ValueError(f"memory must be a number of bytes, or a text such as '2GB' or '500MiB', got {memory!r}")
-    return int(float(match[1]) * unit)
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " "))
 
 
 def bytes_of(ground_truth: GroundTruth) -> int:
@@ -167,7 +169,7 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int, results: Resul
     if missing > 0:
         raise ValueError(
             f"memory of {_size(memory)} is too little: expected at least "
-            f"{(memory + missing) / 1e6:,.0f} MB, of which Python and its libraries take "
+            f"{math.ceil((memory + missing) / 1e6):,} MB, of which Python and its libraries take "
             f"{PROCESS / 1e6:,.0f} MB, the ground truth {1.5 * ground_truth_bytes / 1e6:,.0f} MB and "
             f"the results of {pluralize(results.classes, 'class')} "
             f"{(results.curves + results.summary) / 1e6:,.0f} MB"
@@ -186,6 +188,10 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int, results: Resul
 class Load(NamedTuple):
     """What a run has to hold, apart from its steps."""
 
+    memory: int
+    """The memory that it should stay under."""
+    threads: int
+    """How many threads work at the end."""
     ground_truth: int
     """The bytes of the ground truth."""
     results: Results
@@ -193,28 +199,34 @@ class Load(NamedTuple):
     """The detections, about."""
     joins: bool
     """Whether the protocol has numbers that need all rows of the match table at once."""
-    analyses: Sequence[Analysis]
+    analyses: Sequence[str]
     """What will be asked of the evaluation."""
+    values: int = 0
+    """How many numbers of other data sets are kept for it."""
 
     def _of_rows(self) -> dict[str, int]:
         """The bytes at the end, by what needs all rows."""
         held = _BASE + int(1.5 * self.ground_truth) + self.results.curves
         sizes = {"this protocol": held + self.rows * PER_ROW_JOINED} if self.joins else {}
+        counts = 1, self.rows, self.results.classes, self.results.classes * self.threads
         for name in self.analyses:
-            sizes[f"the {name}"] = held + int(np.dot((self.rows, self.results.classes), ANALYSES[name]))
+            sizes[f"the {name}"] = held + int(np.dot(counts, ANALYSES[name])) + self.values * PER_VALUE
         return sizes
 
-    def check(self, memory: int) -> None:
+    def check(self, hint: str = "") -> None:
         """Refuse what needs all rows, if they do not fit.
+
+        Args:
+            hint: What to do then.
 
         Raises:
             ValueError: If so: says what it would need.
         """
         for name, needed in self._of_rows().items():
-            if needed > memory:
+            if needed > self.memory:
                 raise ValueError(
-                    f"memory of {_size(memory)} is too little for {name}, which needs the matches of all {self.rows:,} "
-                    f"detections at once: expected at least {needed / 1e6:,.0f} MB"
+                    f"memory of {_size(self.memory)} is too little for {name}, which needs the matches of all "
+                    f"{self.rows:,} detections at once: expected at least {math.ceil(needed / 1e6):,} MB{hint}"
                 )
 
     def expected(self, budget: Budget, split: int, matched: int) -> int:

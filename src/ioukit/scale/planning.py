@@ -61,14 +61,12 @@ class Plan:
 
     def __str__(self) -> str:
         about = "about " if self.estimated else ""
-        return "\n".join(
-            [
-                f"detections   {about}{self.detections:,}, of {self.images:,} images with {self.annotations:,} objects",
-                f"parts        {self.parts:,}, {self.threads} at a time",
-                f"memory       {_size(self.memory)}",
-                f"disk         {_size(self.disk)}",
-                f"time         {duration(self.seconds)} (from a sample of {self.sample:,} detections)",
-            ]
+        return (
+            f"detections   {about}{self.detections:,}, of {self.images:,} images with {self.annotations:,} objects\n"
+            f"parts        {self.parts:,}, {self.threads} at a time\n"
+            f"memory       {_size(self.memory)}\n"
+            f"disk         {_size(self.disk)}\n"
+            f"time         {duration(self.seconds)} (from a sample of {self.sample:,} detections)"
         )
 
 
@@ -164,13 +162,10 @@ def _costs(
     """
     images = np.unique(np.concatenate([batch.image_labels() for batch in sample] or [gt.images.labels[:1]]))
     chosen, one = subset(gt, images=images), subset(gt, images=images[:1])
+    timed = (2, chosen, sample), (1, chosen, sample[:0]), (1, one, sample[:0])  # the first one once to load it
     whole, alone, least = (
         np.min([_measured(objects, batches, job, split_to_files, analyses) for _ in range(times)], axis=0)
-        for times, objects, batches in (
-            (2, chosen, sample),
-            (1, chosen, sample[:0]),
-            (1, one, sample[:0]),
-        )  # once to load it
+        for times, objects, batches in timed
     )
     of_object = np.maximum(alone - least, 0) / max(1, len(chosen) - len(one))
     of_row = np.maximum(whole - alone, 0) / max(1, sum(map(len, sample)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -80,11 +79,10 @@ def _replicate_on_ray(
     deadline: Deadline,
 ) -> list[Replicates]:
     """The replicates of the data sets, in batches in their order: each task gets the table by reference."""
-    plain = MatchTable(**{field.name: getattr(table, field.name) for field in dataclasses.fields(MatchTable)})
     with contextlib.closing(connection):
         ray = connection.ray
         size = math.ceil(len(weights) / min(len(weights), cores_of(ray) * _TASKS_PER_CORE))
-        shared, tasks = ray.put(plain), Tasks(ray, deadline)
+        shared, tasks = ray.put(table), Tasks(ray, deadline)
         submitted = [
             tasks.submit(
                 f"data sets {first} to {min(first + size, len(weights)) - 1}",

@@ -116,9 +116,10 @@ def prepare(
     budget = budget_of(request.memory, ground_truth_bytes, threads, results)
     piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
     source = open_detections(request.detections, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
-    load = Load(ground_truth_bytes, results, source.estimated_rows, not rules.draws_in_parts, request.analyses)
+    held = ground_truth_bytes, results, source.estimated_rows
+    load = Load(request.memory, threads, *held, not rules.draws_in_parts, request.analyses)
     if not holds_pieces:
-        load.check(request.memory)
+        load.check()
     parts = request.parts
     if parts is None:
         parts = -(-max(source.estimated_rows, 1) // (budget.part_rows * multiple_of)) * multiple_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -11,13 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import pluralize
+from ioukit._checks import check_threads, pluralize
 from ioukit.datasets import Categories
 from ioukit.evaluation.table import MatchTable
+from ioukit.scale.memory import Load
 from ioukit.scale.table_files import PartTable
 
 _READ = ("detections", "objects", "pairs", "near", "image_detections")
 """The fields of a match table that take reading its files."""
+_HINT = ". Evaluate with that memory: in the same folder for work, nothing is matched again"
 
 
 def joined(tables: Sequence[MatchTable], sources: tuple[int, int]) -> MatchTable:
@@ -68,14 +71,20 @@ class StoredTable(MatchTable):
 
     @classmethod
     def of_parts(
-        cls, parts: Sequence[PartTable], image_ids: npt.NDArray[Any], sources: tuple[int, int], categories: Categories
+        cls,
+        parts: Sequence[PartTable],
+        image_ids: npt.NDArray[Any],
+        sources: tuple[int, int],
+        categories: Categories,
+        load: Load | None = None,
     ) -> StoredTable:
-        """Take the tables of all parts in the order of their images."""
+        """Take the tables of all parts in the order of their images; ``load`` has the limit of memory, if any."""
         table: StoredTable = object.__new__(cls)
         if parts[0].header["near"] is None:
             vars(table)["near"] = None
         vars(table).update(
             _files=tuple(parts),
+            _load=load,
             protocol=parts[0].protocol,
             iou_type=parts[0].header["iou_type"],
             categories=categories,
@@ -89,9 +98,20 @@ class StoredTable(MatchTable):
         """The rows and what only they tell, when it is asked for: all of it is read then, once."""
         if name not in _READ:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.announce("analysis")
         rows = joined([file.read() for file in vars(self)["_files"]], self.sources)
         vars(self).update({known: getattr(rows, known) for known in _READ})
         return vars(self)[name]
+
+    def announce(self, analysis: str, *others: MatchTable, threads: int | None = None, values: int = 0) -> None:
+        """Refuse what does not fit into the memory, unless it was announced to the evaluation."""
+        load = vars(self)["_load"]
+        if load is not None and analysis not in load.analyses:
+            count = check_threads(threads) or os.cpu_count() or 1
+            rows = sum(table.totals["detections"] for table in (self, *others))
+            results = load.results._replace(curves=(1 + len(others)) * load.results.curves)
+            asked = load._replace(threads=count, rows=rows, results=results, joins=False)
+            asked._replace(analyses=(analysis,), values=values).check(_HINT)
 
     @property
     def near_least(self) -> float | None:

@@ -93,16 +93,16 @@ def find_rises(
     areas = [table.protocol.area_of(measure) for measure in plain]
     rises, shapes = np.zeros_like(values), np.zeros_like(values)
     for cut in np.unique(cuts).tolist():
-        found, rows = made[cut_into == cut], weights[cut_into == cut]
-        shape = {area: bias_shape(on[area].counts_in(rows)) for area in set(areas)}
-        defined = ~np.isnan(found)
-        curve = np.stack([shape[area] for area in areas], axis=-1)
-        totals = [each.sum(axis=0) for each in (defined, np.where(defined, found, 0), np.where(defined, curve, 0))]
-        clusters = np.stack([on[area].counts for area in areas], axis=-1)
-        used = (clusters >= max(_FEWEST, cut)) & (totals[0] > 0) & ~np.isnan(values)
-        count = np.maximum(totals[0], 1)
-        rises[used] += (totals[1] / count - values)[used]
-        shapes[used] += (totals[2] / count - bias_shape(clusters))[used]
+        of_cut = cut_into == cut
+        counts = {area: on[area].counts_in(weights[of_cut]) for area in set(areas)}
+        for at, area in enumerate(areas):  # one after the other: those of all classes are large
+            found, curve, clusters = made[of_cut, :, at], bias_shape(counts[area]), on[area].counts
+            defined = ~np.isnan(found)
+            total = defined.sum(axis=0)
+            used = (clusters >= max(_FEWEST, cut)) & (total > 0) & ~np.isnan(values[:, at])
+            count = np.maximum(total, 1)
+            rises[used, at] += (found.sum(axis=0, where=defined) / count - values[:, at])[used]
+            shapes[used, at] += (curve.sum(axis=0, where=defined) / count - bias_shape(clusters))[used]
     found_rises = map(Rises, rises.T, shapes.T)
     return [next(found_rises) if measure.quantity == "AP" else NO_RISES for measure in measures]
 

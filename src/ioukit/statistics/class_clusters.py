@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ioukit.evaluation import MatchTable
 from ioukit.statistics.resampling import ImageGroups, Weights
 
-_ROWS = 256  # replicates at a time: one of them needs more memory than its weights
+_MOST = 1 << 22  # weights that are looked up at a time: a replicate has one for each class and cluster with it
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,5 +62,6 @@ class ClassClusters:
 
     def _rows(self, weights: Weights) -> Iterator[Weights]:
         if len(self._present):
-            for start in range(0, len(weights), _ROWS):
-                yield weights[start : start + _ROWS, self._images]
+            step = max(1, _MOST // len(self._images))
+            for start in range(0, len(weights), step):
+                yield weights[start : start + step, self._images]

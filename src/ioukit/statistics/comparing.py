@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Floats
-from ioukit._checks import check_choice, check_count
+from ioukit._checks import check_choice, check_count, check_result
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.copies import interleave
@@ -82,16 +82,21 @@ def compare(
     check_level(level)
     check_choice("correction", correction, get_args(ClassCorrection))
     check_power(power)
-    check_count(permutations=permutations)
-    check_same_ground_truth(a, b)
+    check_count(replicates=replicates, permutations=permutations)
+    for given in (a, b):
+        check_result(given, "matches", "ioukit.evaluate")
     listed = chosen_keys(keys, a)
     of_classes = [per_class] if isinstance(per_class, str) else list(per_class)
     labels = labels_of(a.matches)
     for key in of_classes:
         check_choice("number of per_class", key, tuple(a.summary))
     every = [*listed, *(f"{key}/{label}" for key in of_classes for label in labels)]
-    groups = enough_groups(a.matches, strata, clusters)
     numbers = named_numbers(a, every)
+    values = (replicates + permutations) * len(every)
+    for one, other in ((a, b), (b, a)):
+        one.matches.announce("comparison", other.matches, threads=threads, values=values)
+    check_same_ground_truth(a, b)
+    groups = enough_groups(a.matches, strata, clusters)
     further = 2 * operator.index(permutations)
     evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, further)
     tests = permutation_tests(evidence, permutations)

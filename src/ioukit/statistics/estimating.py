@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Floats
-from ioukit._checks import check_number, pluralize
+from ioukit._checks import check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
@@ -147,6 +147,8 @@ def intervals(
     """
     check_level(level)
     numbers = named_numbers(evaluation, chosen_keys(keys, evaluation))
+    check_count(replicates=replicates)
+    evaluation.matches.announce("intervals", threads=threads, values=replicates * len(numbers.keys))
     groups = enough_groups(evaluation.matches, strata, clusters)
     evidence = Evidence(numbers, [evaluation], groups, replicates, seed, threads)
     return _Intervals((key, _interval(evidence, at, level)) for at, key in enumerate(numbers.keys))

@@ -145,6 +145,7 @@ def error_kinds(
         background_threshold=background_threshold,
         cap=max_dets_per_image,
     )
+    table.announce("errors", threads=threads)
     # Of a map, no part is in memory while the next one is read.
     found = _added_up(map(errors_of, table.parts()), table.totals["detections"])
     num_objects = table.num_objects[:, protocol.position_of_area(area_range)]

@@ -27,6 +27,8 @@ def table_values(name: str, source: Source) -> dict[str, tuple[ResultColumn, Val
     """
     check_choice("table", name, tuple(TABLES))
     table = TABLES[name]
+    if name == "per_detection":  # the others have few rows
+        source.matches.announce("tables")
     return {column: (table.column(column), values) for column, values in table.values(source).items()}
 
 

@@ -139,6 +139,7 @@ class Ledger:
         }
         given = _sources(evaluation) if inputs is None else inputs
         fields["inputs"] = json.dumps(hashed_inputs(given))
+        evaluation.matches.announce("log", threads=threads)
         fields |= _of_evaluation(evaluation)
         held = evaluation.ground_truth is not None and evaluation.detections is not None
         table = evaluation.near_matches(near, threads=threads) if held else evaluation.matches

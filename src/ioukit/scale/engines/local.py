@@ -63,7 +63,7 @@ class _Run:
     def __init__(self, prepared: Prepared, gt: GroundTruth, folder: WorkFolder, run: Mapping[str, Any]) -> None:
         self._job, self._owned = prepared.cut(run["parts"], by_piece=run["by_piece"])
         self._gt, self._folder, self._categories = gt, folder, prepared.categories
-        self._pieces, self._budget = prepared.source.pieces, prepared.budget
+        self._pieces, self._budget, self._load = prepared.source.pieces, prepared.budget, prepared.load
         self._check_unchanged = prepared.source.check_unchanged
         self._objects = GroundTruthParts(gt)
         self._written = set[Path]()  # what was there before is checked once
@@ -81,7 +81,7 @@ class _Run:
         pieces = [self._folder.finished_piece(number) for number in range(len(self._pieces))]
         tables = self._match(pieces)
         sources = (len(gt), sum(piece["rows"] for piece in pieces))
-        table = StoredTable.of_parts(tables, gt.images.labels, sources, self._categories)
+        table = StoredTable.of_parts(tables, gt.images.labels, sources, self._categories, self._load)
         if protocol.draws_in_parts:
             evaluation = Evaluation(table, self._draw(table, tables))
         else:

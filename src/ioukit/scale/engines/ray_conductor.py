@@ -122,12 +122,12 @@ def conduct(
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores_of(ray), holds_pieces=True)
     with _folder(request.work, temporary, prepared.described) as (folder, run):
         try:
-            return [], _Run(ray, tasks, gt, prepared, run, folder).outcome()
+            return [], _Run(tasks, gt, prepared, run, folder).outcome()
         except OutOfPlaceError:  # known only now: nothing that was done is of use
             run["by_piece"] = False
             if folder is not None:
                 folder.start_again(run)
-            return [], _Run(ray, tasks, gt, prepared, run, folder).outcome()
+            return [], _Run(tasks, gt, prepared, run, folder).outcome()
 
 
 @contextlib.contextmanager
@@ -159,26 +159,20 @@ class _Run:
     """The three steps, and what they share. What the folder has is not done again."""
 
     def __init__(
-        self,
-        ray: Any,
-        tasks: Tasks,
-        gt: GroundTruth,
-        prepared: Prepared,
-        run: Mapping[str, Any],
-        folder: WorkFolder | None,
+        self, tasks: Tasks, gt: GroundTruth, prepared: Prepared, run: Mapping[str, Any], folder: WorkFolder | None
     ) -> None:
-        self._ray, self._tasks, self._gt, self._budget = ray, tasks, gt, prepared.budget
+        self._tasks, self._gt, self._budget = tasks, gt, prepared.budget
         self._pieces, self._categories = prepared.source.pieces, prepared.categories
         self._check_unchanged = prepared.source.check_unchanged
         job, self._owned = prepared.cut(run["parts"], by_piece=run["by_piece"])
         self._job = job
-        self._objects, self._shared = GroundTruthParts(gt), ray.put(job)
+        self._objects, self._shared = GroundTruthParts(gt), tasks.ray.put(job)
         self._record = None if folder is None else folder.path / _INPUT
         if folder is not None and self._owned:  # a task that ends late must not write to those that are made by a split
             folder = WorkFolder(folder.path / "by_piece")
         self._files = [] if folder is None else [folder.table(*job.images_of(part)) for part in range(job.parts)]
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
-        count = max(1, min(evaluated, _GROUPS_PER_CORE * cores_of(ray), _MOST_GROUPS))
+        count = max(1, min(evaluated, _GROUPS_PER_CORE * cores_of(tasks.ray), _MOST_GROUPS))
         self._groups = [range(group, evaluated, count) for group in range(count)]
         self._results = 0 if self._files else 1 + len(self._groups)
 
@@ -196,6 +190,7 @@ class _Run:
         ]
         runs = [results[1:] for _, (_, results) in sorted(kept.items())]
         sources = (len(gt), record["rows"])
+        notes = dict.fromkeys((*gt.notes, *record["notes"], *redone, *(() if record["rows"] else _NONE.notes)))
         return Outcome(
             tables=tuple(tables),
             drawn=self._draw(tables, runs, sources),
@@ -203,9 +198,7 @@ class _Run:
             categories=self._categories,
             sources=sources,
             dropped=gt.dropped + record["dropped"],
-            notes=tuple(
-                dict.fromkeys((*gt.notes, *record["notes"], *redone, *(() if record["rows"] else _NONE.notes)))
-            ),
+            notes=tuple(notes),
         )
 
     def _without_damaged(self) -> list[str]:
@@ -235,7 +228,7 @@ class _Run:
         numbers = [at for at, parts in enumerate(wanted) if record is None or not set(parts).isdisjoint(missing)]
         *starts, total = np.cumsum([0, *(piece.rows or 0 for piece in self._pieces)]).tolist()
         sources = (len(self._gt), total)
-        names = self._ray.put(self._pieces[0].names if self._pieces else None)
+        names = self._tasks.ray.put(self._pieces[0].names if self._pieces else None)
         reads = [self._read(at, names, wanted[at], missing, starts[at], sources) for at in numbers]
         receipts: list[PieceRows] = self._tasks.receipts(reads)
         self._check_unchanged()
@@ -291,7 +284,7 @@ class _Run:
         return self._tasks.submit(name, match_step, *given, results=self._results, memory=memory, rows=most_rows)
 
     def _objects_of(self, part: int) -> Any:
-        return self._ray.put(self._objects.between(*self._job.images_of(part)))
+        return self._tasks.ray.put(self._objects.between(*self._job.images_of(part)))
 
     def _draw(self, tables: Sequence[Any], runs: Sequence[Sequence[Any]], sources: tuple[int, int]) -> Any:
         protocol, submit, rows = self._job.protocol, self._tasks.submit, sources[1]

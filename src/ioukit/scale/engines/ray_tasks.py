@@ -159,7 +159,7 @@ class Tasks:
 
     def __init__(self, ray: Any, deadline: Deadline, stalled_after: float = STALLED_AFTER) -> None:
         """Take the connected module, the time limit of all tasks, and the seconds in which one has to end."""
-        self._ray = ray
+        self.ray = ray
         self._deadline = deadline
         self._stalled_after = stalled_after
         self._receipts: list[Any] = []
@@ -201,8 +201,8 @@ class Tasks:
         given = arguments if rows is None else (rows, *arguments)
         try:
             references = remote.remote(_core.__version__, function, name if conducts is None else "", results, *given)
-        except self._ray.exceptions.RayError as error:  # large arguments go to the object store now
-            raise _in_our_words(self._ray, error, name, "cannot be started") or error from None
+        except self.ray.exceptions.RayError as error:  # large arguments go to the object store now
+            raise _in_our_words(self.ray, error, name, "cannot be started") or error from None
         listed = references if isinstance(references, list) else [references]
         fewer = None if rows is None else max(1, rows // 2)
         again = functools.partial(self.submit, name, function, *arguments, results=results, memory=memory, rows=fewer)
@@ -225,18 +225,18 @@ class Tasks:
             while waiting:
                 left = self._deadline.left
                 limit = self._stalled_after if left is None else min(left, self._stalled_after)
-                ended, _ = self._ray.wait(list(waiting), num_returns=1, timeout=None if limit == math.inf else limit)
+                ended, _ = self.ray.wait(list(waiting), num_returns=1, timeout=None if limit == math.inf else limit)
                 if not ended:
                     raise TimeoutError(self._late([tasks[number].name for number in waiting.values()], limit == left))
-                more, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
+                more, _ = self.ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
                 for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
                     task = tasks[number]
                     del waiting[task.receipt]
                     try:
-                        found[number] = value_of(self._ray, task.receipt, task.name, _LOST)
+                        found[number] = value_of(self.ray, task.receipt, task.name, _LOST)
                         tasks[number] = dataclasses.replace(task, again=None)  # its arguments can go
                     except _REPEATED as error:
-                        of_task = isinstance(error.__context__, self._ray.exceptions.RayTaskError)
+                        of_task = isinstance(error.__context__, self.ray.exceptions.RayTaskError)
                         done_by_ray = task.results and not of_task and not isinstance(error, MemoryError)
                         if task.again is None or done_by_ray or (of_task and task.conducts):
                             raise
@@ -262,10 +262,10 @@ class Tasks:
         """
         if not self._receipts:
             return
-        _, waiting = self._ray.wait(self._receipts, num_returns=len(self._receipts), timeout=0)
+        _, waiting = self.ray.wait(self._receipts, num_returns=len(self._receipts), timeout=0)
         for receipt in waiting:
             with contextlib.suppress(Exception):  # its worker has gone
-                self._ray.cancel(receipt, force=at_once, recursive=True)
+                self.ray.cancel(receipt, force=at_once, recursive=True)
 
 
 def value_of(ray: Any, reference: Any, name: str, lost: str) -> Any:
