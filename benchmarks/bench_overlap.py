@@ -109,17 +109,17 @@ def compare(title: str, variant: str, size: int, dtype: Any, seconds: float) -> 
     others = peers(variant, a, b)
     times = medians({**ours, "memset": lambda: out.fill(0.5), **others}, seconds)
     best = min(others, key=times.__getitem__, default=None)
-    cells = [_time(times["new"]), _time(times["out="])]
+    cells = [time_text(times["new"]), time_text(times["out="])]
     if best is None:
         cells += ["-", "-", "-"]
     else:
         ratios = [f"{times[best] / times[name]:.1f} x" for name in ours]
-        cells += [f"{best} {_time(times[best])}", *ratios]
+        cells += [f"{best} {time_text(times[best])}", *ratios]
     cells.append(f"{times['out='] / times['memset']:.2f}")
     print(f"| {title} | {' | '.join(cells)} |", flush=True)
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
     for unit, factor in (("us", 1e6), ("ms", 1e3)):
         if seconds * factor < 1000:
             return f"{seconds * factor:.3g} {unit}"

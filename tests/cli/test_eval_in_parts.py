@@ -48,6 +48,19 @@ def test_the_numbers_are_those_in_memory(parquet: Path, tmp_path: Path) -> None:
     assert errors.out == run_here("eval", GT, DT, "--errors").out
 
 
+def test_a_note_names_what_is_made_again(parquet: Path, tmp_path: Path) -> None:
+    command = ("eval", GT, parquet, "--memory", "400MB", "--work", tmp_path / "work")
+    first = run_here(*command)
+    table = next((tmp_path / "work" / "tables").iterdir())
+    table.write_bytes(table.read_bytes()[:1000])
+    again = run_here(*command)
+    assert again.out == first.out
+    notes = [line for line in again.err.splitlines() if line.startswith("note ")]
+    assert len(notes) == 1
+    assert table.name in notes[0]
+    assert notes[0].endswith("; it was made again")
+
+
 def test_a_report_of_parts(parquet: Path, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     done = run_here("eval", GT, parquet, "--memory", "400MB", "--report", tmp_path / "r.html")

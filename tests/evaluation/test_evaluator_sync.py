@@ -189,7 +189,7 @@ def test_other_settings_stop_all() -> None:
 
     def work(rank: int, gather: Any) -> None:
         evaluator = filled(loop_images()[rank : rank + 1], [rank], near=0.1 if rank else None)
-        with pytest.raises(ValueError, match="tables with different near pairs do not add up") as caught:
+        with pytest.raises(ValueError, match="tables with different near pairs do not go together") as caught:
             evaluator.sync(gather=gather)
         found[rank] = str(caught.value)
 

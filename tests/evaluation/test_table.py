@@ -238,7 +238,7 @@ def test_tables_that_differ_in_what_they_are_do_not_add_up() -> None:
     gt = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=np.ones((2, 4)))
     dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=np.ones((1, 4)), scores=[0.5])
     table = match(gt, dt, images=[1])
-    with pytest.raises(ValueError, match=r"different near pairs do not add up: near=None, near=0.1"):
+    with pytest.raises(ValueError, match=r"different near pairs do not go together: near=None and near=0.1"):
         table + match(gt, dt, images=[2], near=0.1)
     masks = ioukit.Masks.from_arrays(np.ones((2, 3, 3), bool))
     other = GroundTruth.from_arrays(image_ids=[3, 4], category_ids=[1, 1], regions=masks)

@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_refused_before_it_starts(
     with pytest.raises(ValueError, match=f"too little for the {analysis}") as caught:
         call(a, b, tmp_path)
     said = re.fullmatch(
-        rf"memory of 400 MB is too little for the {analysis}, which needs the matches of all {rows} detections at "
+        rf"memory of 400 MB is too little for the {analysis}, with the matches of all {rows} detections at "
         r"once: expected at least ([\d,]+) MB\. Evaluate with that memory: in the same folder for work, nothing is "
         "matched again",
         str(caught.value),
@@ -103,7 +103,7 @@ def test_one_of_two_may_be_in_memory(
     stored, other = scale.evaluate(gt, models[0], memory="400MB"), evaluate(gt, models[1])
     monkeypatch.setitem(ANALYSES, "comparison", (0, 3_000_000, 0, 0))
     for pair in ((stored, other), (other, stored)):
-        with pytest.raises(ValueError, match="too little for the comparison, which needs the matches of all 400"):
+        with pytest.raises(ValueError, match="too little for the comparison, with the matches of all 400"):
             changes(*pair)
 
 

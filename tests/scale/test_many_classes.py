@@ -151,19 +151,23 @@ def test_results_that_do_not_fit_are_refused_before_the_work(tmp_path: Path) -> 
 def test_analyses_that_do_not_fit_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     gt, dt = scene(20)
     monkeypatch.setitem(ANALYSES, "errors", (0, 10_000_000, 0, 0))
-    expected = "memory of 400 MB is too little for the errors, which needs the matches of all 80 detections at once"
+    expected = "memory of 400 MB is too little for the errors, with the matches of all 80 detections at once"
     for call in (scale.evaluate, scale.plan):
         with pytest.raises(ValueError, match=f"{expected}: expected at least 9.. MB"):
-            call(gt, dt, memory="400MB", analyses=["errors"])
+            call(gt, dt, near=0.1, memory="400MB", analyses=["errors"])
     assert scale.evaluate(gt, dt, memory="400MB").counts["detections"] == 80
     with pytest.raises(ValueError, match="unknown analyses 'much'; choose from errors, intervals, log, report, tables"):
         scale.evaluate(gt, dt, analyses=["much"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="analyses must be a list of names, got 'errors'"):
+        scale.evaluate(gt, dt, analyses="errors")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"the error kinds of analyses need .*: give near=0.1"):
+        scale.evaluate(gt, dt, analyses=["errors"])
 
 
 def test_a_protocol_that_needs_all_rows_is_refused_if_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     gt, dt = scene(20)
     monkeypatch.setattr("ioukit.scale.memory.PER_ROW_JOINED", 10_000_000)
-    with pytest.raises(ValueError, match="too little for this protocol, which needs the matches of all 80 detections"):
+    with pytest.raises(ValueError, match="too little for this protocol, with the matches of all 80 detections"):
         scale.evaluate(gt, dt, COCO.replace(cap_scope="category"), memory="400MB")
 
 

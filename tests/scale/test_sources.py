@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ioukit import DatasetError
+from ioukit import DatasetError, evaluate, scale
 from ioukit.datasets import Detections, GroundTruth, read_detections
 from ioukit.scale import open_detections
 from ioukit.scale.sources.places import FilePlace
@@ -145,7 +145,9 @@ def test_heads_of_many_files_are_read_at_a_time(tmp_path: Path, monkeypatch: pyt
     scores = np.concatenate([rows["score"] for rows in tables])
     assert all_of(with_heads).scores.tolist() == scores.tolist()
     pq.write_table(pa.table({"image_id": [1]}), tmp_path / "3.parquet")
-    with pytest.raises(DatasetError, match=r"3\.parquet: expected a column category_id of integers, .* no such column"):
+    with pytest.raises(
+        DatasetError, match=r"3\.parquet: expected a column category_id, as .* has it, found the columns"
+    ):
         open_detections(tmp_path, gt)
 
 
@@ -170,7 +172,7 @@ def test_faults_of_parquet(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"cut\.parquet: expected a column image_id of integers.*found one of text"):
         open_detections(tmp_path, gt)
     pq.write_table(pa.table({name: column for name, column in rows.items() if name != "score"}), cut)
-    with pytest.raises(DatasetError, match=r"cut\.parquet: expected a column score of numbers.*no such column"):
+    with pytest.raises(DatasetError, match=r"cut\.parquet: expected a column score, as .*found the columns"):
         open_detections(tmp_path, gt)
     assert not any(batch.scored for batch in open_detections(cut, gt).batches())
     named = {"det_score" if name == "score" else name: column for name, column in rows.items()}
@@ -385,6 +387,26 @@ def test_numbers_that_can_be_ids_and_names(tmp_path: Path) -> None:
         expected = read_detections(path, ground_truth=gt, boxes="xywh")
         assert expected.image_ids.tolist() == ([1, 2, 1, 3] if last == "3" else [2, 1, 2, 3])
         assert_same(all_of(open_detections(path, gt, boxes="xywh", piece_rows=1)), expected)
+
+
+def test_an_opened_source_is_evaluated(tmp_path: Path) -> None:
+    """Columns of other names, and other boxes, are said where the files are opened."""
+    gt = truth()
+    rows = rows_of(np.random.default_rng(3), 500, gt)
+    columns = {
+        "frame": rows["image_id"], "sure": rows["score"], "category_id": rows["category_id"], "x1": rows["x"],
+        "y1": rows["y"], "x2": rows["x"] + rows["width"], "y2": rows["y"] + rows["height"],
+    }  # fmt: skip
+    pq.write_table(pa.table(columns), tmp_path / "dt.parquet", row_group_size=100)
+    names: dict[str, Any] = {"image_id": "frame", "score": "sure", "box": ["x1", "y1", "x2", "y2"]}
+    opened = open_detections(tmp_path / "dt.parquet", gt, columns=names, boxes="xyxy", piece_rows=100)
+    expected = evaluate(gt, all_of(opened))
+    assert scale.evaluate(gt, opened, memory="400MB", parts=3).to_json() == expected.to_json()
+    assert scale.plan(gt, opened).detections == 500
+    with pytest.raises(ValueError, match="opened with another ground truth: open them with the one to evaluate"):
+        scale.evaluate(truth(), opened)
+    with pytest.raises(TypeError, match=r"ground_truth must be GroundTruth, got str: ioukit\.read reads a file"):
+        open_detections(tmp_path / "dt.parquet", "gt.json")  # type: ignore[arg-type]
 
 
 def test_kinds_of_files(tmp_path: Path) -> None:

@@ -141,7 +141,11 @@ class PartsOptions(NamedTuple):
                 bad_input(*([MemoryError] if on_ray else [])),
                 reader.talk.busy(f"evaluating {printable(detections)} in parts"),
             ):
-                return scale.evaluate(gt, detections, rules, work=self.work, **options), read
+                evaluation = scale.evaluate(gt, detections, rules, work=self.work, **options)
+        for note in evaluation.notes_on_reading:
+            if note not in gt.notes:  # those are said
+                reader.talk.say(f"note {printable(note)}")
+        return evaluation, read
 
 
 def _address(path: Path) -> str:

@@ -396,7 +396,10 @@ def _check_alike(tables: Sequence[MatchTable]) -> None:
             raise ValueError(f"tables with different groups of categories do not add up: their {groups} differs")
         least = [None if each.near is None else each.near.least for each in (first, table)]
         if least[0] != least[1]:
-            raise ValueError(f"tables with different near pairs do not add up: near={least[0]}, near={least[1]}")
+            raise ValueError(
+                f"tables with different near pairs do not go together: near={least[0]} and near={least[1]}: match both "
+                "with the same near"
+            )
 
 
 def threshold_bits(sets: npt.NDArray[np.uint8], threshold: int) -> Flags:

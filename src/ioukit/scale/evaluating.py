@@ -46,7 +46,9 @@ def evaluate(
     Args:
         ground_truth: The objects, as for :func:`ioukit.evaluate`.
         detections: What :func:`ioukit.scale.open_detections` takes: a Parquet file, a folder of them or a pattern, a
-            CSV, JSON lines or COCO results file, or :class:`~ioukit.Detections`. Only boxes are compared.
+            CSV, JSON lines or COCO results file, or :class:`~ioukit.Detections`. Only boxes are compared. What that
+            function returns is taken, too, if it was opened with the same ``ground_truth``: so tables whose columns
+            have other names, or other boxes, are evaluated.
         protocol: The rules; if ``None``, those of the kind of region.
         iou_type: The kind of region that is compared: ``"bbox"``.
         categories: Ids or names of the categories to evaluate; all if ``None``.
@@ -81,8 +83,12 @@ def evaluate(
     """
     check_choice("iou_type", iou_type, ("bbox",))
     check_engine(on, address, timeout)
+    if isinstance(analyses, str):
+        raise TypeError(f"analyses must be a list of names, got {analyses!r}")
     for name in analyses:
         check_choice("analyses", name, get_args(Analysis))
+    if "errors" in analyses and near is None:
+        raise ValueError("the error kinds of analyses need the pairs that overlap a little: give near=0.1")
     if work is not None:
         check_local(work)
     rules = None if protocol is None else protocol_of(protocol, iou_type)

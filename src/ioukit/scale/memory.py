@@ -51,7 +51,7 @@ ANALYSES: dict[str, tuple[int, int, int, int]] = {
     "intervals": (40_000_000, 220, 20_000, 16_000),
     "log": (0, 300, 6_000, 0),
     "report": (0, 540, 48_000, 16_000),
-    "tables": (0, 360, 6_000, 0),
+    "tables": (0, 400, 6_000, 0),
     "comparison": (40_000_000, 470, 50_000, 16_000),
     "analysis": (0, 220, 6_000, 0),
 }
@@ -214,7 +214,7 @@ class Load(NamedTuple):
         return sizes
 
     def check(self, hint: str = "") -> None:
-        """Refuse what needs all rows, if they do not fit.
+        """Refuse what needs all rows, if they do not fit: of several, what needs most.
 
         Args:
             hint: What to do then.
@@ -222,12 +222,12 @@ class Load(NamedTuple):
         Raises:
             ValueError: If so: says what it would need.
         """
-        for name, needed in self._of_rows().items():
-            if needed > self.memory:
-                raise ValueError(
-                    f"memory of {_size(self.memory)} is too little for {name}, which needs the matches of all "
-                    f"{self.rows:,} detections at once: expected at least {math.ceil(needed / 1e6):,} MB{hint}"
-                )
+        needed, name = max(((needed, name) for name, needed in self._of_rows().items()), default=(0, ""))
+        if needed > self.memory:
+            raise ValueError(
+                f"memory of {_size(self.memory)} is too little for {name}, with the matches of all {self.rows:,} "
+                f"detections at once: expected at least {math.ceil(needed / 1e6):,} MB{hint}"
+            )
 
     def expected(self, budget: Budget, split: int, matched: int) -> int:
         """The memory that the run takes at most, by what was measured: less than the budget leaves for each step.

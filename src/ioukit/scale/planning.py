@@ -24,7 +24,6 @@ from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.scale.memory import Analysis, bytes_of, parsed_memory
 from ioukit.scale.parts import GroundTruthParts, Job, edges_of
 from ioukit.scale.requests import Request, prepare
-from ioukit.scale.sources.opening import open_detections
 from ioukit.scale.sources.source import DetectionSource
 from ioukit.scale.stages import draw_together, match_part, split
 from ioukit.scale.table_files import write_table
@@ -111,7 +110,7 @@ def plan(
     )
     prepared = prepare(given, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     source, budget = prepared.source, prepared.budget
-    few = open_detections(detections, source.names, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3))
+    few = source.in_batches(min(budget.batch_rows, SAMPLE_ROWS // 3))
     reading, sample = min((_sample(few) for _ in range(2)), key=lambda timed: timed[0])  # once to load what reads them
     size = sum(map(len, sample))
     by_piece = prepared.described["by_piece"]
@@ -139,7 +138,8 @@ def plan(
             matched=busy * budget.in_order(piece)[0] if owned else budget.threads * part,
         ),
         disk=int(used + job.parts * fixed[2]),
-        seconds=fixed[1] + (matching + drawing + job.parts * fixed[0] + rows * reading / max(size, 1)) / budget.threads,
+        seconds=float(fixed[1])
+        + (matching + drawing + job.parts * fixed[0] + rows * reading / max(size, 1)) / budget.threads,
         sample=size,
     )
 

@@ -88,6 +88,22 @@ def check_ground_truth(given: Any) -> None:
         raise FileNotFoundError(errno.ENOENT, "the ground truth is not there", os.fspath(given))
 
 
+def _opened(given: Any, gt: GroundTruth, budget: Budget, *, holds_pieces: bool) -> DetectionSource:
+    """The detections, in batches that fit, and in pieces that fit if a step holds one."""
+    piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
+    if not isinstance(given, DetectionSource):
+        return open_detections(given, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
+    if given.names.ground_truth is not gt:
+        raise ValueError("the detections were opened with another ground truth: open them with the one to evaluate")
+    largest = max((piece.estimated_rows for piece in given.pieces), default=0)
+    if holds_pieces and largest > piece_rows:
+        raise ValueError(
+            f"expected pieces of at most {piece_rows:,} rows with this memory, got one of {largest:,}: open the "
+            f"detections with piece_rows={piece_rows}"
+        )
+    return given.in_batches(budget.batch_rows)
+
+
 def prepare(
     request: Request,
     gt: GroundTruth,
@@ -114,8 +130,7 @@ def prepare(
     objects = match(gt, Detections.from_coco([]), rules, iou_type=request.iou_type, categories=request.categories)
     results = Results() if holds_pieces else Results.of(rules, objects.num_objects)
     budget = budget_of(request.memory, ground_truth_bytes, threads, results)
-    piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
-    source = open_detections(request.detections, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
+    source = _opened(request.detections, gt, budget, holds_pieces=holds_pieces)
     held = ground_truth_bytes, results, source.estimated_rows
     load = Load(request.memory, threads, *held, not rules.draws_in_parts, request.analyses)
     if not holds_pieces:

@@ -80,11 +80,15 @@ def open_detections(
         batch_rows: The most rows of a batch, where the files allow it.
 
     Raises:
-        TypeError: If ``source`` is something else.
+        TypeError: If ``source`` or ``ground_truth`` is something else.
         DatasetError: If a file is missing, empty, cut or of no known kind; if files of one folder have other columns;
             or if columns are missing.
         ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
     """
+    if not isinstance(ground_truth, GroundTruth | KnownNames):
+        raise TypeError(
+            f"ground_truth must be GroundTruth, got {type(ground_truth).__name__}: ioukit.read reads a file"
+        )
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     check_count(piece_rows=piece_rows, batch_rows=batch_rows)
     if isinstance(source, Detections):
@@ -98,8 +102,8 @@ def open_detections(
         if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
             raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
         found = _source_of_files(listed, Reading(columns, boxes, normalized, on_invalid), known, piece_rows)
-    ready = [dataclasses.replace(piece, names=known, batch_rows=batch_rows) for piece in found.pieces]
-    return dataclasses.replace(found, pieces=ready)
+    named = [dataclasses.replace(piece, names=known) for piece in found.pieces]
+    return dataclasses.replace(found, pieces=named).in_batches(batch_rows)
 
 
 def _source_of_files(

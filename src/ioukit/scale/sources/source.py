@@ -90,6 +90,12 @@ class DetectionSource:
         """How many rows there are; about as many if a piece does not know."""
         return sum(piece.estimated_rows for piece in self.pieces)
 
+    def in_batches(self, batch_rows: int) -> DetectionSource:
+        """The same pieces, read in batches of at most about so many rows."""
+        return dataclasses.replace(
+            self, pieces=[dataclasses.replace(piece, batch_rows=batch_rows) for piece in self.pieces]
+        )
+
     def batches(self) -> Iterator[Detections]:
         """All detections, batch by batch."""
         for piece in self.pieces:

@@ -242,6 +242,8 @@ def head_of_csv(file: FilePlace, _: Reading, piece_rows: int) -> Head:
         OSError: If it cannot be read.
     """
     names = first_row(file.path, delimiter_of(file.path))
+    if not names:
+        refuse(file.path, "a first line with the names of columns", "none that can be read")
     if len(set(names)) < len(names):
         refuse(f"{file.path}: line 1", "columns of different names", ", ".join(names))
     size = max(1, min(_CSV_PART_BYTES, piece_rows * _LEAST_CSV_ROW_BYTES))
@@ -293,9 +295,10 @@ def pieces_of_tables(
         head = heads.pop(file.path, None) or head_of(file, reading, piece_rows)
         found, pieces = head
         for name in columns:
-            if found.get(name) != kinds[name]:
-                said = f"one of {found[name]}" if name in found else "no such column"
-                refuse(file.path, f"a column {name} of {kinds[name]}, as {first} has it", said)
+            if name not in found:
+                refuse(file.path, f"a column {name}, as {first} has it", f"the columns {', '.join(found)}")
+            if found[name] != kinds[name]:
+                refuse(file.path, f"a column {name} of {kinds[name]}, as {first} has it", f"one of {found[name]}")
         used = {name: text for name, text in file.folders.items() if name in folders and name in wanted}
         file = dataclasses.replace(file, folders=used)
         return [dataclasses.replace(piece, file=file, columns=columns) for piece in pieces]
