@@ -47,7 +47,7 @@ def evaluate(
         ground_truth: The objects, as for :func:`ioukit.evaluate`.
         detections: What :func:`ioukit.scale.open_detections` takes: a Parquet file, a folder of them or a pattern, a
             CSV, JSON lines or COCO results file, or :class:`~ioukit.Detections`. Only boxes are compared. What that
-            function returns is taken, too, if it was opened with the same ``ground_truth``: so tables whose columns
+            function returns is taken, too, if it was opened with the same images and classes: so tables whose columns
             have other names, or other boxes, are evaluated.
         protocol: The rules; if ``None``, those of the kind of region.
         iou_type: The kind of region that is compared: ``"bbox"``.

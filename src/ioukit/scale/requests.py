@@ -93,8 +93,11 @@ def _opened(given: Any, gt: GroundTruth, budget: Budget, *, holds_pieces: bool) 
     piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
     if not isinstance(given, DetectionSource):
         return open_detections(given, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
-    if given.names.ground_truth is not gt:
-        raise ValueError("the detections were opened with another ground truth: open them with the one to evaluate")
+    known = given.names.ground_truth
+    if digest_of(known.images, known.categories) != digest_of(
+        dataclasses.replace(gt.images, attributes={}), gt.categories
+    ):
+        raise ValueError("the detections were opened with other images or classes: open them with those to evaluate")
     largest = max((piece.estimated_rows for piece in given.pieces), default=0)
     if holds_pieces and largest > piece_rows:
         raise ValueError(
