@@ -47,8 +47,9 @@ def fast_in_bfloat16(device: torch.device) -> bool:
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    # A CPU without AMX would convert to float32 and back.
-    return device.type == "cpu" and bool(getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)())
+    # A CPU without such instructions would convert to float32 and back. Older versions of PyTorch do not ask for all.
+    asked = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    return device.type == "cpu" and any(getattr(torch.cpu, name, lambda: False)() for name in asked)
 
 
 @contextmanager

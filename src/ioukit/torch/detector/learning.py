@@ -93,7 +93,8 @@ def _task_aligned(predicted: ImagePredictions, objects: Objects, **options: Any)
 
 
 def _one_to_one(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
-    return _task_aligned(predicted, objects, top_k=7, second_top_k=1)
+    # More candidates than of the first branch, so that an object keeps one where others are near.
+    return _task_aligned(predicted, objects, top_k=13, second_top_k=1)
 
 
 Assigner: TypeAlias = Callable[[ImagePredictions, Objects], assign.Assignment]

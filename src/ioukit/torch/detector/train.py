@@ -69,7 +69,8 @@ class Settings:
         augmentation: The random changes of the images.
         plain_epochs: How many epochs at the end use no mosaics, and images of one size.
         multi_scale: Whether every ten steps have images of another size: 0.75 to 1.5 times that of the network.
-        amp: Whether convolutions run in bfloat16 on devices where that is faster: GPUs since Ampere, CPUs with AMX.
+        amp: Whether convolutions run in bfloat16 on devices where that is faster: GPUs since Ampere, CPUs with
+            AMX or AVX512_BF16.
         seed: Seed of everything random.
         workers: Number of processes that read images.
         evaluate_every: Epochs between two evaluations; the last epoch is always evaluated.
@@ -86,7 +87,7 @@ class Settings:
     lr: float = 2e-3
     final_lr: float = 0.02
     weight_decay: float = 0.02
-    warmup: float = 2.0
+    warmup: float = 0.5
     ema: float = 0.998
     clip: float = 10.0
     loss: str = "ciou"
