@@ -1,18 +1,18 @@
-"""Which box loss, and which head? The same small detector, trained from scratch with each, over several seeds.
+"""Which box loss, which assigner, which head? The same small detector, trained with each from scratch, three seeds.
 
     python benchmarks/ablation_detector.py --json docs/data/detector_ablation.json && python docs/build/draw.py
 
-One data set of drawn shapes (the same for all), one network of each head, one plan of training; what differs is the
-loss that boxes learn by, or the head, and the seed of the weights, the order of the images and the augmentation. The
-learning rate ends its cosine within the run, so every AP is that of a finished, short training. Runs that are in the
-file are kept: a sweep that was stopped goes on.
+One data set of drawn shapes (the same for all), one plan of training. From the default of each head, one part is
+exchanged at a time. The seed is that of the weights, the order of the images and the augmentation, so that runs of one
+seed are pairs, and the table has their differences. The learning rate ends its cosine within the run, so every AP is
+that of a finished, short training. Runs that are in the file are kept: a sweep that was stopped goes on.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
+import math
 import multiprocessing
 import tempfile
 from functools import partial
@@ -24,15 +24,34 @@ from ioukit.anchors import fit_anchors
 from ioukit.datasets.shapes import make_shapes
 
 LOSSES = {"iou": "IoU", "giou": "GIoU", "diou": "DIoU", "ciou": "CIoU", "eiou": "EIoU"}
-HEADS = ("free", "anchor")
-PLAN = {"images": 1200, "size": 128, "epochs": 12, "width": 0.25, "depth": 0.34}
+KINDS = [
+    *(("free", "task_aligned", loss) for loss in LOSSES),
+    ("free", "simota", "ciou"),
+    ("free", "atss", "ciou"),
+    ("anchor", "yolov3", "ciou"),
+    ("anchor", "task_aligned", "ciou"),
+]
+"""Head, assigner and loss of each network."""
+DEFAULT = ("free", "task_aligned", "ciou")
+SEEDS = 3
+T = 4.303
+"""Of Student's t with two degrees of freedom: 95 % between it and its negative."""
+SHAPES = {"images": 800, "val": 0.2, "sides": (0.3, 0.7), "mean": 1.5, "whole": True}
+PLAN = {"size": 96, "epochs": 8, "batch": 4, "width": 0.25, "depth": 0.34, **SHAPES}
 KEYS = ("AP", "AP50", "AP75")
 
 
-def runs(seeds: int) -> list[dict[str, Any]]:
-    """Each loss with the head without anchors, then the other head with the loss that is the default."""
-    pairs = [("free", loss) for loss in LOSSES] + [(head, "ciou") for head in HEADS if head != "free"]
-    return [{"head": head, "loss": loss, "seed": seed} for seed in range(1, seeds + 1) for head, loss in pairs]
+def runs() -> list[dict[str, Any]]:
+    """All trainings, seed by seed."""
+    return [
+        {"head": head, "assigner": assigner, "loss": loss, "seed": seed}
+        for seed in range(1, SEEDS + 1)
+        for head, assigner, loss in KINDS
+    ]
+
+
+def kind(run: dict[str, Any]) -> tuple[str, str, str]:
+    return run["head"], run["assigner"], run["loss"]
 
 
 def one(run: dict[str, Any], folder: Path, threads: int) -> dict[str, Any]:
@@ -54,43 +73,50 @@ def one(run: dict[str, Any], folder: Path, threads: int) -> dict[str, Any]:
         depth=PLAN["depth"], anchors=(tuple(rows[:3]), tuple(rows[3:6]), tuple(rows[6:])), names=learn.names,
     )  # fmt: skip
     epochs = int(PLAN["epochs"])
-    settings = Settings(epochs=epochs, loss=run["loss"], seed=run["seed"], evaluate_every=epochs, plain_epochs=2)
+    settings = Settings(
+        epochs=epochs, batch=PLAN["batch"], loss=run["loss"], assigner=run["assigner"], seed=run["seed"],
+        evaluate_every=epochs, plain_epochs=2,
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as out:
         done = train(learn, held_out, config, Path(out) / "run", settings)
     return {**run, **{key: done.evaluation.summary[key] for key in KEYS}, "seconds": round(done.epochs[-1].seconds)}
 
 
 def table(found: list[dict[str, Any]]) -> str:
-    """Mean and standard deviation over the seeds, a line a combination."""
-    lines = ["| head | loss | AP | AP50 | AP75 |", "| --- | --- | --- | --- | --- |"]
-    for head, loss in itertools.product(HEADS, LOSSES):
-        same = [run for run in found if (run["head"], run["loss"]) == (head, loss)]
+    """Means over the seeds, and how much more AP than the default in pairs of one seed, a line a network."""
+    lines = ["| head | assigner | loss | AP | AP50 | AP75 | AP more than the default |"]
+    lines.append("| --- | --- | --- | ---: | ---: | ---: | ---: |")
+    default = {run["seed"]: run["AP"] for run in found if kind(run) == DEFAULT}
+    for one_kind in KINDS:
+        same = [run for run in found if kind(run) == one_kind]
         if not same:
             continue
-        cells = []
-        for key in KEYS:
-            values = [run[key] for run in same]
-            spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
-            cells.append(f"{mean(values):.3f}{spread}")
-        lines.append(f"| {head} | {LOSSES[loss]} | {' | '.join(cells)} |")
+        head, assigner, loss = one_kind
+        cells = [f"{mean(run[key] for run in same):.3f}" for key in KEYS]
+        pairs = [run["AP"] - default[run["seed"]] for run in same if run["seed"] in default]
+        if one_kind == DEFAULT or len(pairs) < SEEDS:
+            cells.append("")
+        else:
+            low, high = (mean(pairs) + side * T * stdev(pairs) / math.sqrt(SEEDS) for side in (-1, 1))
+            cells.append(f"{mean(pairs):+.3f} ({low:+.3f} to {high:+.3f})")
+        lines.append(f"| {head} | {assigner} | {LOSSES[loss]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, default=Path("ablation_detector.json"), help="where the runs are kept")
-    parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=2, help="trainings at once")
     parser.add_argument("--threads", type=int, default=1, help="of each training")
     arguments = parser.parse_args()
 
     kept = json.loads(arguments.json.read_text(encoding="utf-8")) if arguments.json.exists() else {}
-    found: list[dict[str, Any]] = kept["runs"] if kept.get("plan") == PLAN else []
-    done = {(run["head"], run["loss"], run["seed"]) for run in found}
-    missing = [run for run in runs(arguments.seeds) if (run["head"], run["loss"], run["seed"]) not in done]
+    found: list[dict[str, Any]] = kept["runs"] if kept.get("plan") == json.loads(json.dumps(PLAN)) else []
+    done = {(*kind(run), run["seed"]) for run in found}
+    missing = [run for run in runs() if (*kind(run), run["seed"]) not in done]
     with tempfile.TemporaryDirectory() as folder:
         shapes, size = Path(folder) / "shapes", int(PLAN["size"])
-        make_shapes(shapes, images=int(PLAN["images"]), size=(size, size), seed=1, handwritten=False)
+        make_shapes(shapes, size=(size, size), seed=1, handwritten=False, **SHAPES)
         with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
             for run in pool.imap(partial(one, folder=shapes, threads=arguments.threads), missing):
                 print({key: round(value, 3) if isinstance(value, float) else value for key, value in run.items()})

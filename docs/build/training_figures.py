@@ -43,18 +43,16 @@ def detector_training() -> Figure:
 def detector_ablation() -> Figure:
     """From the runs that ``benchmarks/ablation_detector.py`` kept: a mark a seed, a bar at their mean."""
     found = json.loads((DATA / "detector_ablation.json").read_text(encoding="utf-8"))["runs"]
-    names = {"iou": "IoU", "giou": "GIoU", "diou": "DIoU", "ciou": "CIoU", "eiou": "EIoU"}
-    heads = {"free": "free head", "anchor": "anchor head"}
-    kinds = list(dict.fromkeys((run["head"], run["loss"]) for run in found))
-    kinds.sort(key=lambda kind: (list(heads).index(kind[0]), list(names).index(kind[1])))
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    kinds = list(dict.fromkeys((run["head"], run["assigner"], run["loss"]) for run in found))
+    kinds.sort(key=lambda kind: kind[0], reverse=True)  # the free head, which is the default, comes first
+    figure = Figure(figsize=(9, 4.6), layout="constrained")
     for ax, key in zip(figure.subplots(1, 2, sharey=True), ("AP", "AP75"), strict=True):
         for place, kind in enumerate(kinds):
-            values = [run[key] for run in found if (run["head"], run["loss"]) == kind]
+            values = [run[key] for run in found if (run["head"], run["assigner"], run["loss"]) == kind]
             ax.plot(values, [place] * len(values), "o", mfc="none", mec="#0072B2", ms=6)
             ax.plot([np.mean(values)] * 2, [place - 0.3, place + 0.3], color="black", lw=2)
         ax.set(xlabel=key, xlim=(0, None), yticks=range(len(kinds)))
-        ax.set_yticklabels([f"{names[loss]}, {heads[head]}" for head, loss in kinds])
+        ax.set_yticklabels([", ".join(kind) for kind in kinds])
         ax.yaxis.set_inverted(True)
         ax.grid(axis="x", color="0.9", lw=0.6)
         ax.spines[["top", "right"]].set_visible(False)
