@@ -36,8 +36,8 @@ DEFAULT = ("free", "task_aligned", "ciou")
 SEEDS = 3
 T = 4.303
 """Of Student's t with two degrees of freedom: 95 % between it and its negative."""
-SHAPES = {"images": 800, "val": 0.2, "sides": (0.3, 0.7), "mean": 1.5, "whole": True}
-PLAN = {"size": 96, "epochs": 8, "batch": 4, "width": 0.25, "depth": 0.34, **SHAPES}
+SHAPES: dict[str, Any] = {"images": 800, "val": 0.2, "sides": (0.3, 0.7), "mean": 1.5, "whole": True}
+PLAN: dict[str, Any] = {"size": 96, "epochs": 8, "batch": 4, "width": 0.25, "depth": 0.34, **SHAPES}
 KEYS = ("AP", "AP50", "AP75")
 
 
@@ -65,14 +65,14 @@ def one(run: dict[str, Any], folder: Path, threads: int) -> dict[str, Any]:
 
     torch.set_num_threads(threads)
     learn, held_out = (read_yolo_data(folder / "data.yaml", split) for split in ("train", "val"))
-    size = int(PLAN["size"])
+    size = PLAN["size"]
     sides = np.concatenate([record.boxes[:, 2:] - record.boxes[:, :2] for record in learn.records])
     rows = [tuple(row) for row in np.round(fit_anchors(sides, 9, seed=1).anchors, 2).tolist()]
     config = Config(
         num_classes=len(learn.names), head=run["head"], image_size=(size, size), width=PLAN["width"],
         depth=PLAN["depth"], anchors=(tuple(rows[:3]), tuple(rows[3:6]), tuple(rows[6:])), names=learn.names,
     )  # fmt: skip
-    epochs = int(PLAN["epochs"])
+    epochs = PLAN["epochs"]
     settings = Settings(
         epochs=epochs, batch=PLAN["batch"], loss=run["loss"], assigner=run["assigner"], seed=run["seed"],
         evaluate_every=epochs, plain_epochs=2,
@@ -115,7 +115,7 @@ def main() -> None:
     done = {(*kind(run), run["seed"]) for run in found}
     missing = [run for run in runs() if (*kind(run), run["seed"]) not in done]
     with tempfile.TemporaryDirectory() as folder:
-        shapes, size = Path(folder) / "shapes", int(PLAN["size"])
+        shapes, size = Path(folder) / "shapes", PLAN["size"]
         make_shapes(shapes, size=(size, size), seed=1, handwritten=False, **SHAPES)
         with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
             for run in pool.imap(partial(one, folder=shapes, threads=arguments.threads), missing):
