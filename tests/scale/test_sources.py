@@ -406,7 +406,9 @@ def test_an_opened_source_is_evaluated(tmp_path: Path) -> None:
     assert scale.plan(gt, opened).detections == 500
     with pytest.raises(ValueError, match="opened with other images or classes: open them with those to evaluate"):
         scale.evaluate(truth(images=10), opened)
-    with pytest.raises(TypeError, match=r"ground_truth must be GroundTruth, got str: ioukit\.read reads a file"):
+    with pytest.raises(
+        TypeError, match=r"ground_truth must be GroundTruth, got str: ioukit\.datasets\.read reads a file"
+    ):
         open_detections(tmp_path / "dt.parquet", "gt.json")  # type: ignore[arg-type]
 
 

@@ -87,7 +87,7 @@ def open_detections(
     """
     if not isinstance(ground_truth, GroundTruth | KnownNames):
         raise TypeError(
-            f"ground_truth must be GroundTruth, got {type(ground_truth).__name__}: ioukit.read reads a file"
+            f"ground_truth must be GroundTruth, got {type(ground_truth).__name__}: ioukit.datasets.read reads a file"
         )
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     check_count(piece_rows=piece_rows, batch_rows=batch_rows)
