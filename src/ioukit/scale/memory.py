@@ -48,11 +48,11 @@ LEAST_GROUP = 16_000_000
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
 ANALYSES: dict[str, tuple[int, int, int, int]] = {
     "errors": (0, 110, 6_000, 0),
-    "intervals": (40_000_000, 220, 20_000, 16_000),
+    "intervals": (60_000_000, 220, 20_000, 16_000),
     "log": (0, 300, 6_000, 0),
     "report": (0, 540, 48_000, 16_000),
     "tables": (125_000_000, 400, 10_000, 0),
-    "comparison": (40_000_000, 470, 50_000, 16_000),
+    "comparison": (60_000_000, 470, 50_000, 16_000),
     "analysis": (0, 220, 6_000, 0),
 }
 """What is asked of an evaluation and needs the rows of its match table: bytes, those per detection, per class, and per
