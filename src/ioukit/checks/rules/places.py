@@ -7,11 +7,12 @@ that were resized for the network (``frames.py``).
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.checks.case import pairwise_iou
+from ioukit.checks.case import different, pairwise_iou
 from ioukit.checks.repairs.boxes import TURNS, turned, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
@@ -37,7 +38,7 @@ OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a
 OFFSET_BIN = 8.0  # pixels
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
 MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
-BELONGS, FEWEST_BOXES, UPPER = 0.5, 2, 0.75
+BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 200
 
 WORDS = {
     "hflip": "the mirror image (left and right)",
@@ -155,7 +156,7 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
     """The best place that is right for all images, or for some."""
     best: tuple[Reading, _Place] | None = None
     for place, then in tried:
-        reading = best_reading(now, then, case.fewer_pairs, fewest_objects=FEWEST)
+        reading = best_reading(now, then, case.fewer_pairs, case.ground_truth.boxes, fewest_objects=FEWEST)
         if reading is not None and (best is None or reading.gain > best[0].gain):
             best = reading, place
     if best is None:
@@ -181,19 +182,22 @@ def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> li
     pairs = case.fewer_pairs
     best: tuple[int, int, _Place, str] | None = None
     for place, then in tried:
-        of_rows = {"objects": (pairs.best(now), pairs.best(then))}
+        of_rows = {"objects": (case.ground_truth.boxes[pairs.objects[pairs.starts]], pairs.best(now), pairs.best(then))}
         if side == "detections":
-            _, row = np.unique(pairs.detections, return_inverse=True)
-            both = np.zeros((2, int(row.max()) + 1))
+            rows, row = np.unique(pairs.detections, return_inverse=True)
+            both = np.zeros((2, len(rows)))
             np.maximum.at(both[0], row, now)
             np.maximum.at(both[1], row, then)
-            of_rows["detections"] = (both[0], both[1])
-        for whose, (before, after) in of_rows.items():
+            of_rows["detections"] = (case.detections.boxes[rows], both[0], both[1])
+        for whose, (boxes, before, after) in of_rows.items():
             lonely, paired = before < MISSED, before >= FOUND
-            count, chance = int((after[lonely] >= FOUND).sum()), (after[paired] >= FOUND).mean() if paired.any() else 0
-            expected = float(chance) * lonely.sum()
-            enough = count >= max(FEWEST, LEAST_SHARE * len(before))
-            if enough and count >= TIMES_EXPECTED * (expected + np.sqrt(expected)) and (
+            found = lonely & (after >= FOUND)
+            count, chance = int(found.sum()), (after[paired] >= FOUND).mean() if paired.any() else 0
+            apart = different(boxes[found])
+            # Frames of one scene repeat what is expected by chance, too.
+            expected = float(chance) * lonely.sum() * apart / max(count, 1)
+            enough = count >= LEAST_SHARE * len(before) and apart >= FEWEST
+            if enough and apart >= TIMES_EXPECTED * (expected + math.sqrt(expected)) and (
                 best is None or count > best[0]
             ):  # fmt: skip
                 best = count, len(before), place, whose
@@ -219,17 +223,25 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
     looked_at = both[:: max(1, len(both) // MOST_IMAGES)]
     if len(looked_at) < FEWEST_IMAGES:
         return
-    own = np.array([_overlap(objects[place], found[place]) for place in looked_at])
+    bests = [_best(objects[place], found[place]) for place in looked_at]
+    own = np.array([best.mean() for best in bests])
     others = np.array([
-        _overlap(objects[place], found[other])
+        _best(objects[place], found[other]).mean()
         for place, other in zip(looked_at, [*looked_at[1:], looked_at[0]], strict=True)
     ])  # fmt: skip
     many = np.array([min(len(objects[place]), len(found[place])) >= FEWEST_BOXES for place in looked_at])
     typical = float(np.quantile(own[many], UPPER)) if many.any() else 0.0
-    apart = np.flatnonzero(many & (own <= min(others.mean() + NO_BETTER / 2, MISSED)))
+    whole = own.mean() < MISSED and own.mean() - others.mean() < NO_BETTER
+    limit = min(others.mean() + NO_BETTER / 2, MISSED)
+    lonely = many & (own <= limit)
+    apart = np.flatnonzero(lonely)
     if len(apart) < max(FEWEST // 2, LEAST_SHARE * many.sum()):
         return
-    whole = own.mean() < MISSED and own.mean() - others.mean() < NO_BETTER
+    usual, of_many = ([bests[at] for at in np.flatnonzero(which)] for which in (many & ~lonely, many))
+    expected = _low_by_chance(usual, of_many, limit)
+    by_chance = len(apart) < TIMES_EXPECTED * (expected + math.sqrt(expected))
+    if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
+        return
     bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]
     partners = [(place, _partner(objects[place], found, [each for each in both if each != place])) for place in bad]
     exchanged = [(place, there) for place, there in partners if there is not None]
@@ -263,6 +275,14 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
+def _low_by_chance(usual: list[FloatArray], images: list[FloatArray], limit: float) -> float:
+    """How many images have a mean IoU of at most the limit if their objects are as those of the usual images."""
+    if not usual:
+        return 0.0
+    pool, rng = np.concatenate(usual), np.random.default_rng(0)
+    return float(sum((rng.choice(pool, (DRAWS, len(image))).mean(axis=1) <= limit).mean() for image in images))
+
+
 def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[int]) -> int | None:
     """The image whose detections lie on these objects, far better than those of all other images."""
     others = others[:MOST_CANDIDATES]
@@ -283,6 +303,7 @@ def _by_image(image: Places, rows: Places) -> Iterator[tuple[int, Places]]:
     yield from zip(present.tolist(), np.split(rows, starts[1:]), strict=True)
 
 
-def _overlap(objects: FloatArray, found: FloatArray) -> float:
-    """The mean IoU of objects with their best detection."""
-    return float(pairwise_iou(objects, found).max(axis=1).mean())
+def _best(objects: FloatArray, found: FloatArray) -> FloatArray:
+    """(G,) the IoU of objects with their best detection."""
+    best: FloatArray = pairwise_iou(objects, found).max(axis=1)
+    return best

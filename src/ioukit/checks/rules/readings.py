@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ioukit.checks.case import different
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -40,7 +42,7 @@ class Reading(NamedTuple):
 
 
 def best_reading(
-    now: FloatArray, then: FloatArray, pairs: Pairs, *, fewest_objects: int = FEWEST_OBJECTS
+    now: FloatArray, then: FloatArray, pairs: Pairs, boxes: FloatArray, *, fewest_objects: int = FEWEST_OBJECTS
 ) -> Reading | None:
     """How much better another reading matches; ``None`` if it is not clearly better.
 
@@ -54,22 +56,29 @@ def best_reading(
         now: (P,) the IoU of the pairs as the boxes are.
         then: (P,) their IoU after the reading.
         pairs: The pairs.
-        fewest_objects: How many objects some images must have together.
+        boxes: (G, 4) the boxes of all objects.
+        fewest_objects: How many different objects some images must have together.
     """
     if not len(now):
         return None
     _, now, _ = pairs.per_image(pairs.best(now))
     images, then, objects = pairs.per_image(pairs.best(then))
     gain = then - now
-    mean, error = float(gain.mean()), float(gain.std()) / np.sqrt(len(gain))
-    better = mean >= LARGE or (len(gain) > 2 and mean >= max(SMALL, STANDARD_ERRORS * error))
+    rows = pairs.objects[pairs.starts]
+    mean = float(gain.mean())
+    better = mean >= LARGE
+    if len(gain) > 2 and SMALL <= mean < LARGE:
+        # Frames of one scene repeat what its objects show.
+        independent = len(gain) * different(boxes[rows]) / len(rows)
+        better = mean >= STANDARD_ERRORS * float(gain.std()) / np.sqrt(independent)
     some = gain >= CLEARLY
     fits = then[some].mean() >= AS_GOOD * now[~some].mean() if some.any() and not some.all() else some.all()
     mixed = (gain <= -CLEARLY).sum() >= FEWEST_IMAGES and some.any()
     if better and not mixed and (gain < -0.01).mean() <= MOST_WORSE:
         return _reading(gain, now, then, objects, None)
-    enough = some.sum() >= max(FEWEST_IMAGES, LEAST_SHARE * len(gain)) and objects[some].sum() >= fewest_objects
-    if enough and fits:
+    if some.sum() < max(FEWEST_IMAGES, LEAST_SHARE * len(gain)) or not fits:
+        return None
+    if different(boxes[rows[np.isin(pairs.images[pairs.starts], images[some])]]) >= fewest_objects:
         return _reading(gain[some], now[some], then[some], objects[some], images[some])
     return None
 

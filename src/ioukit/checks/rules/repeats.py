@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._words_and_colours import percent
+from ioukit.checks.case import different
 from ioukit.checks.diagnosis.data_sets import first_of_each
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
@@ -141,7 +142,7 @@ def _too_strict(
     limit = math.ceil(100 * float(of_detections.max())) / 100 if len(of_detections) else LOWEST
     lost = np.unique(rows[overlaps > limit])
     share = len(lost) / max(1, len(objects))
-    if limit > STRICT + 0.01 or len(lost) < FEWEST_PAIRS:
+    if limit > STRICT + 0.01 or different(objects.boxes[lost]) < FEWEST_PAIRS:
         return
     yield Suspicion(
         "nms_too_strict", "likely" if share >= CROWDED else "possible",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._words_and_colours import percent
-from ioukit.checks.case import MATCH
+from ioukit.checks.case import MATCH, different
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -53,7 +53,7 @@ def scores(case: Case) -> Iterator[Suspicion]:
     yield from _ranking(case)
     yield from _lowest_score(case)
     low, high = float(dt.scores.min()), float(dt.scores.max())
-    if len(np.unique(dt.scores)) > 1:
+    if len(np.unique(dt.scores)) > 1 and different(dt.boxes) >= FEWEST_RANKED:
         yield Suspicion(
             "scores_are_costs", "possible",
             "the numbers rise if the order of the scores is reversed: they may be distances or costs, not confidences",
@@ -226,6 +226,8 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
     if math.isnan(within):
         return
     if over_all >= SOME_ORDER and within - 0.5 <= LESS * (over_all - 0.5):
+        if min(different(dt.boxes[rows[some]]) for some in (right, ~right)) < FEWEST_RANKED:
+            return
         yield Suspicion(
             "scores_not_of_their_boxes", "likely",
             f"within an image, a right detection has a higher score than a wrong one in {percent(within, 0)} of the "
