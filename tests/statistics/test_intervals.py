@@ -242,6 +242,34 @@ def test_a_bias_that_no_class_tells_is_said() -> None:
     assert not any("bias" in warning for warning in found["AR100"].warnings)
 
 
+def test_classes_on_few_images_are_counted_in_a_warning() -> None:
+    """AP of such a class has a bias that the others do not tell."""
+    evaluation = made([f"class {number}" for number in range(60)], images=60, seed=1)
+    truth = evaluation.ground_truth
+    pairs = np.unique(np.column_stack([truth.category_ids, truth.image_ids])[~truth.crowd], axis=0)
+    on = np.unique(pairs[:, 0], return_counts=True)[1]
+    found = evaluation.intervals(["AP", "AR100", "AP/class 3"], replicates=20)
+    said = f"{np.mean(on < 4):.0%} of the classes are on fewer than 4 images".replace("%", " %")
+    assert 0.25 < np.mean(on < 4) < 1
+    assert said in found["AP"].warnings
+    assert not any("of the classes" in text for key in ("AR100", "AP/class 3") for text in found[key].warnings)
+    few = made(images=60).interval("AP", replicates=20)
+    assert not any("of the classes" in text for text in few.warnings)
+
+
+@pytest.mark.parametrize(("hits", "end"), [(3, "0"), (20, None), (38, "1")])
+def test_a_number_close_to_an_end_is_told(hits: int, end: str | None) -> None:
+    boxes = np.tile([0.0, 0, 100, 100], (40, 1))
+    truth = GroundTruth.from_arrays(image_ids=np.arange(40), category_ids=np.ones(40), boxes=boxes)
+    found = Detections.from_arrays(
+        image_ids=np.arange(hits), category_ids=np.ones(hits), boxes=boxes[:hits], scores=np.linspace(1, 0.5, hits)
+    )
+    warnings = evaluate(truth, found).interval("AP", replicates=20).warnings
+    assert [text for text in warnings if "close to" in text] == (
+        [] if end is None else [f"the number is close to {end}"]
+    )
+
+
 def test_a_number_that_no_image_changes_says_that_its_error_is_unknown() -> None:
     truth = ground_truth(3)
     found = model(truth, 3)

@@ -122,6 +122,9 @@ def test_classes_that_no_image_has_are_estimated_from_those_on_one_and_two() -> 
     assert error == pytest.approx(share * math.sqrt(np.var(values, ddof=1) * (1 / absent + 1 / 4)))
     assert unseen(values, np.array([3, 4, 9, 7, 0, 0, 0])) == (0, 0)  # images of this kind never have those
     assert unseen(values, np.array([1, 1, 1, 7])) == (0, 0)  # all of the list are there
+    # Two classes have objects, but none of this size.
+    assert unseen(values, np.array([3, 4, 9, 7, 0, 0, 0]), 2)[1] == 2 / (2 + 4)
+    assert unseen(values, clusters, 1)[1] == max(absent, 1) / (max(absent, 1) + 4)
     assert unseen(values[:1], np.array([1, 0])) == (0, 0)
 
 

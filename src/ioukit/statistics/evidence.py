@@ -27,7 +27,7 @@ from ioukit.statistics.student import t_quantile
 
 _FEW_DF, _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 10, 10, 4, 3
 _NO_CHANGE = "no image changes the number, so its error is unknown"
-_LARGE_BIAS, _MANY_UNSEEN, _NEAR_ONE = 1 / 3, 0.05, 0.9
+_LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END = 1 / 3, 0.05, 1 / 4, 0.1
 
 
 class Estimate(NamedTuple):
@@ -166,10 +166,14 @@ class Evidence:
             if few and self.numbers.measures[column].quantity == "AP":
                 known = f"estimated from only {pluralize(bias.classes, 'class')}"
                 warnings.append(f"the bias is {known if bias.classes else 'unknown, as every class is on few images'}")
+            rare = float(np.mean(on < _FEW_ON)) if len(on) else 0.0
+            if of_class < 0 and bias.factor and rare > _MANY_RARE:
+                noun = "images" if self.groups.each_image else "clusters"
+                warnings.append(f"{percent(rare, 0)} of the classes are on fewer than {_FEW_ON} {noun}")
             if expected > _LARGE_BIAS * value:
                 warnings.append("the bias is more than a third of the number")
-            if value > _NEAR_ONE:
-                warnings.append("the number is close to 1")
+            if not _NEAR_END < value < 1 - _NEAR_END:
+                warnings.append(f"the number is close to {value:.0f}")
             if spread.error == 0:
                 warnings.append(_NO_CHANGE)
             least = min(expected, value)  # a number is not below 0
@@ -227,7 +231,8 @@ class Evidence:
                 each_once = np.isin(classes, classes[np.unique(numbers.classes[classes], return_index=True)[1]])
                 variance[classes], df[classes] = shared(*of_classes, on, each_once)
             defined = counted & (clusters > 0) & ~np.isnan(whole[:, column])
-            unseen_classes[means] = unseen(whole[defined, column], clusters[counted])
+            elsewhere = np.count_nonzero(counted & (clusters == 0) & self._occurring)
+            unseen_classes[means] = unseen(whole[defined, column], clusters[counted], elsewhere)
         df = np.minimum(df, limits)
         variance[df < 1] = math.nan  # of one cluster with objects, nothing tells how another one would differ
         df = np.maximum(df, 1)
@@ -243,6 +248,13 @@ class Evidence:
         """On which clusters each class has objects, by the name of the area range."""
         areas = {self._area(column) for column in range(len(self.numbers.measures))}
         return {area: ClassClusters.of(self._table, self.groups, area) for area in sorted(areas)}
+
+    @cached_property
+    def _occurring(self) -> npt.NDArray[np.bool_]:
+        """(K,) which classes have objects of any size."""
+        table = self._table
+        of_objects = table.evaluated_category(table.objects.category).astype(np.intp)
+        return np.bincount(of_objects, minlength=len(table.evaluated)) > 0
 
     def _area(self, column: int) -> str:
         return self._table.protocol.area_of(self.numbers.measures[column])

@@ -73,7 +73,7 @@ def shared(
     return (kept + _SHARED * of_one / count) / (count - 1 + _SHARED), count - 1.0 + _SHARED
 
 
-def unseen(values: Floats, clusters: npt.NDArray[np.intp]) -> tuple[float, float]:
+def unseen(values: Floats, clusters: npt.NDArray[np.intp], elsewhere: int = 0) -> tuple[float, float]:
     """The standard error of a mean over classes that comes from those which no image has, and their share.
 
     A class of the list that no image has may be one that images of this kind never have. How many are none of these,
@@ -82,9 +82,11 @@ def unseen(values: Floats, clusters: npt.NDArray[np.intp]) -> tuple[float, float
     Args:
         values: (P,) the numbers of the classes that have objects.
         clusters: (K,) on how many clusters each class of the list has objects.
+        elsewhere: How many classes have objects, but none that count, such as none of this size: more images would show
+            some.
     """
     once, twice = np.count_nonzero(clusters == 1), np.count_nonzero(clusters == 2)
-    absent = min(np.count_nonzero(clusters == 0), once * (once - 1) / (2 * (twice + 1)))
+    absent = min(np.count_nonzero(clusters == 0), max(elsewhere, once * (once - 1) / (2 * (twice + 1))))
     if len(values) < 2 or not absent:
         return 0.0, 0.0
     share = absent / (absent + len(values))
