@@ -1,7 +1,7 @@
 """How often do intervals hold the true number? Random populations whose numbers are known.
 
-    python docs/build/interval_coverage.py true RESULTS.jsonl        # minutes: the true numbers
-    python docs/build/interval_coverage.py run RESULTS.jsonl [--samples 10] [--workers 2]   # can be continued
+    python docs/build/interval_coverage.py true RESULTS.jsonl        # ten minutes: the true numbers
+    python docs/build/interval_coverage.py run RESULTS.jsonl [--samples 20] [--workers 2]   # can be continued
     python docs/build/interval_coverage.py summarise RESULTS.jsonl   # writes docs/data/coverage.json
 
 Every sample is drawn anew: images, objects, sizes, detections. Classes differ in how well they are found, in their
@@ -9,6 +9,7 @@ size, in how many objects an image has, and in false positives; images differ in
 classes. What a class is does not depend on how frequent it is. So the true AP of a class is that of a set of 60,000
 images that all have the class, without the bias that random halves of it show; that of a population is the mean over
 its classes. A second model finds less of the same objects, with errors of its own, for the difference of two models.
+Ten further populations are those of ``detector_populations.py``.
 """
 
 from __future__ import annotations
@@ -23,12 +24,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import detector_populations
 import numpy as np
 
 import ioukit
 from ioukit.statistics import (
-    Difference,
-    Interval,
     bootstrap_weights,
     compare,
     interval_from_replicates,
@@ -66,8 +66,6 @@ class Population(NamedTuple):
     frequency: Floats
     """(K,) how often an image has each class."""
     images: tuple[int, ...]
-    samples: float
-    """How many samples, in relation to others."""
     videos: int = 0
     """Of how many images a video consists; 0 for images that are independent."""
 
@@ -84,12 +82,15 @@ def uneven(classes: int) -> Floats:
 
 
 POPULATIONS = {
-    "balanced": Population("balanced", np.full(10, 0.25), (100, 400), 3),
-    "uneven": Population("uneven", uneven(40), (200, 1000), 2),
-    "coco": Population("COCO's size", uneven(80), (5000,), 1),
-    "videos": Population("videos", np.full(10, 0.25), (320, 1200), 3, videos=40),
-    "one": Population("one class", np.array([0.6]), (50, 200), 3),
+    "balanced": Population("balanced", np.full(10, 0.25), (100, 400)),
+    "uneven": Population("uneven", uneven(40), (200, 1000)),
+    "coco": Population("COCO's size", uneven(80), (5000,)),
+    "videos": Population("videos", np.full(10, 0.25), (320, 1200), videos=40),
+    "one": Population("one class", np.array([0.6]), (50, 200)),
 }
+OTHERS = detector_populations.POPULATIONS
+SETS = {name: one.images for name, one in POPULATIONS.items()} | {name: one.sizes for name, one in OTHERS.items()}
+TITLES = {name: one.title for name, one in (*POPULATIONS.items(), *OTHERS.items())}
 
 
 class Objects(NamedTuple):
@@ -204,31 +205,38 @@ def true_of_class(label: int) -> str:
     return json.dumps({"class": label, "true": true})
 
 
-def repetition(job: tuple[str, str, int, int]) -> str:
-    """The limits of one sample, in both ways: of numbers of the first model, or of a difference."""
-    kind, name, images, number = job
-    population = POPULATIONS[name]
-    models, video = sample(population, images, [number, images, zlib.crc32(name.encode())])
-    options: dict[str, Any] = {"seed": number, "clusters": video}
+def true_numbers(of: int | str) -> str:
+    """The true numbers of a class, or of one of the other populations."""
+    if isinstance(of, int):
+        return true_of_class(of)
+    found = detector_populations.compute_true_numbers(of)
+    return json.dumps({"of": of, "true": [found[key] for key in (*KEYS, "difference")]})
+
+
+def repetition(job: tuple[str, int, int]) -> str:
+    """The limits of one sample, in both ways: of numbers of the first model, and of the difference to the second."""
+    name, images, number = job
+    seed = [number, images, zlib.crc32(name.encode())]
+    if name in OTHERS:
+        models, groups = detector_populations.evaluations(name, images, seed)
+    else:
+        models, groups = sample(POPULATIONS[name], images, seed)
+    options: dict[str, Any] = {"seed": number, "clusters": groups}
     weights = bootstrap_weights(models[0].matches.image_ids, REPLICATES, **options)
     options |= {"replicates": REPLICATES, "level": LEVEL, "threads": 1}
-    found: list[Interval | Difference]
-    if kind == "numbers":
-        keys, models = KEYS, models[:1]
-        found = list(intervals(models[0], KEYS, **options).values())
-    else:
-        keys = (DIFFERENCE,)
-        found = list(compare(*models, keys=keys, permutations=1, **options).differences)
-    of_models = [replicate(one.matches, weights, measures=keys, threads=1).values for one in models]
-    drawn = of_models[-1] - of_models[0] if len(models) > 1 else of_models[0]
-    values = [one.value if isinstance(one, Interval) else one.difference for one in found]
-    plain = [interval_from_replicates(value, row, level=LEVEL) for value, row in zip(values, drawn.T, strict=True)]
-    limits = {
-        "interval": [(one.low, one.high) for one in found],
-        "percentile": [(one.low, one.high) for one in plain],
-    }
-    row = {"kind": kind, "population": name, "images": images, "number": number}
-    return json.dumps({**row, "limits": limits, "warned": [bool(one.warnings) for one in found]})
+    numbers = list(intervals(models[0], KEYS, **options).values())
+    difference = compare(*models, keys=DIFFERENCE, permutations=1, **options)[DIFFERENCE]
+    first, second = (replicate(one.matches, weights, measures=KEYS, threads=1).values for one in models)
+    at = KEYS.index(DIFFERENCE)
+    plain = [
+        *(interval_from_replicates(one.value, row, level=LEVEL) for one, row in zip(numbers, first.T, strict=True)),
+        interval_from_replicates(difference.difference, second[:, at] - first[:, at], level=LEVEL),
+    ]
+    ours = [*numbers, difference]
+    limits = {way: [(one.low, one.high) for one in found] for way, found in zip(WAYS, (ours, plain), strict=True)}
+    count = images if groups is None else len(np.unique(groups))
+    row = {"population": name, "images": images, "number": number, "groups": count}
+    return json.dumps({**row, "limits": limits, "warned": [bool(one.warnings) for one in ours]})
 
 
 def add(path: Path, jobs: list[Any], of: Any, workers: int) -> None:
@@ -244,17 +252,9 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def run(path: Path, samples: int, workers: int) -> None:
-    """Add the samples that a file lacks, all kinds in turns."""
-    known = ("kind", "population", "images", "number")
-    done = {tuple(row[name] for name in known) for row in lines_of(path) if "kind" in row}
-    wanted = [
-        (kind, name, images, number)
-        for number in range(3 * samples)
-        for name, one in POPULATIONS.items()
-        for images in one.images
-        for kind in ("numbers", "difference")
-        if number < one.samples * samples
-    ]
+    """Add the samples that a file lacks, all populations in turns."""
+    done = {(row["population"], row["images"], row["number"]) for row in lines_of(path) if "population" in row}
+    wanted = [(name, images, number) for number in range(samples) for name, sizes in SETS.items() for images in sizes]
     add(path, [job for job in wanted if job not in done], repetition, workers)
 
 
@@ -262,25 +262,23 @@ def summarise(path: Path) -> dict[str, Any]:
     """For each population and size: in how many samples the limits hold, lie too high, and how far they are apart."""
     lines = lines_of(path)
     of_classes = {row["class"]: np.array(row["true"]) for row in lines if "class" in row}
-    found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES, "populations": {}}
+    true = {row["of"]: row["true"] for row in lines if "of" in row}
     for name, population in POPULATIONS.items():
         first, second = np.mean([of_classes[label] for label in population.classes.tolist()], axis=0)
-        true = dict(zip(KEYS, first.tolist(), strict=True))
-        true[COLUMNS[-1]] = float((second - first)[KEYS.index(DIFFERENCE)])
+        true[name] = [*first.tolist(), float((second - first)[KEYS.index(DIFFERENCE)])]
+    found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES, "populations": {}, "others": {}}
+    for name, images in SETS.items():
         sizes: dict[str, Any] = {}
-        for images in population.images:
-            rows = [row for row in lines if (row.get("population"), row.get("images")) == (name, images)]
-            sizes[str(images)] = {
-                column: of_samples([row for row in rows if row["kind"] == kind], at, true[column])
-                for kind, at, column in (
-                    *(("numbers", at, key) for at, key in enumerate(KEYS)),
-                    ("difference", 0, COLUMNS[-1]),
-                )
+        for size in images:
+            rows = [row for row in lines if (row.get("population"), row.get("images")) == (name, size)]
+            groups = float(np.mean([row["groups"] for row in rows]))
+            sizes[str(size)] = {"groups": round(groups)} | {
+                column: of_samples(rows, at, number)
+                for at, (column, number) in enumerate(zip(COLUMNS, true[name], strict=True))
             }
-        found["populations"][name] = {
-            "title": population.title,
-            "true": {key: round(value, 5) for key, value in true.items()},
-            "videos": population.videos,
+        found["others" if name in OTHERS else "populations"][name] = {
+            "title": TITLES[name],
+            "true": {key: round(value, 5) for key, value in zip(COLUMNS, true[name], strict=True)},
             "images": sizes,
         }
     return found
@@ -305,30 +303,38 @@ def of_samples(rows: list[dict[str, Any]], at: int, true: float) -> dict[str, An
 
 
 def table(found: dict[str, Any]) -> str:
-    """The table of the page: how often limits hold, in percent; those of the percentile bootstrap behind a slash."""
-    lines = [f"| population | images | samples | {' | '.join(COLUMNS)} |", f"| --- |{' ---: |' * (2 + len(COLUMNS))}"]
-    for population in found["populations"].values():
-        for images, made in population["images"].items():
-            cells = []
-            for column in COLUMNS:
-                one = made[column]
-                ours, theirs = (100 * one[way]["holds"] / one["samples"] for way in WAYS)
-                cells.append(f"**{ours:.0f}** / {theirs:.0f}, {100 * one['warned'] / one['samples']:.0f}")
-            groups = f" ({int(images) // population['videos']})" if population["videos"] else ""
-            lines.append(
-                f"| {population['title']} | {int(images):,}{groups} | {made['AP']['samples']} | {' | '.join(cells)} |"
-            )
-    return "\n".join(lines)
+    """The tables of the page: how often limits hold, in percent; those of the percentile bootstrap behind a slash."""
+    head = f"| population | images | samples | {' | '.join(COLUMNS)} |\n| --- |{' ---: |' * (2 + len(COLUMNS))}"
+    tables = []
+    for part in ("populations", "others"):
+        lines = [head]
+        for population in found[part].values():
+            for images, made in population["images"].items():
+                cells = []
+                for column in COLUMNS:
+                    one = made[column]
+                    ours, theirs = (100 * one[way]["holds"] / one["samples"] for way in WAYS)
+                    cells.append(f"**{ours:.0f}** / {theirs:.0f}, {100 * one['warned'] / one['samples']:.0f}")
+                groups = f" ({made['groups']})" if made["groups"] != int(images) else ""
+                size = f"{int(images):,}{groups} | {made['AP']['samples']}"
+                lines.append(f"| {population['title']} | {size} | {' | '.join(cells)} |")
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
 
 
 def words(found: dict[str, Any]) -> str:
-    """What the page says of the table."""
-    rows = [
-        (column, one)
-        for population in found["populations"].values()
-        for made in population["images"].values()
-        for column, one in made.items()
-    ]
+    """What the page says of the tables."""
+    return " ".join(
+        words_of(
+            [(key, made[key]) for one in found[part].values() for made in one["images"].values() for key in COLUMNS],
+            what,
+        )
+        for part, what in (("populations", "these populations"), ("others", "the other ten"))
+    )
+
+
+def words_of(rows: Sequence[tuple[str, dict[str, Any]]], what: str) -> str:
+    """What the page says of some rows, each a number and its counts."""
     cells = [one for _, one in rows]
     ours, theirs = (sorted(100 * one[way]["holds"] / one["samples"] for one in cells) for way in WAYS)
     warned, samples = sum(one["warned"] for one in cells), sum(one["samples"] for one in cells)
@@ -339,7 +345,7 @@ def words(found: dict[str, Any]) -> str:
     missed = sum(one["samples"] - one["interval"]["holds"] for one in biased)
     length = sorted(one["interval"]["length"] / one["percentile"]["length"] for one in cells)
     return (
-        f"The intervals of ioukit hold in {ours[0]:.0f} to {ours[-1]:.0f} of 100 samples: in "
+        f"In {what}, the intervals of ioukit hold in {ours[0]:.0f} to {ours[-1]:.0f} of 100 samples: in "
         f"{100 * with_warning / warned:.0f} of those with a warning, and in {100 * others / (samples - warned):.0f} of "
         f"the others. Of the misses of AP, AP50 and APs, {high} of {missed} lie too high: a part of the bias is left. "
         f"The intervals are {length[0]:.2f} to {length[-1]:.2f} times as long as those of the percentile bootstrap, "
@@ -364,9 +370,9 @@ def program(module: ModuleType, actions: Mapping[str, Callable[[Path, int, int],
 
 
 def measure_true(path: Path, _: int, workers: int) -> None:
-    """Add the true numbers of all classes."""
-    add(path, list(range(CLASSES)), true_of_class, workers)
+    """Add the true numbers of all classes, and of the other populations."""
+    add(path, [*range(CLASSES), *OTHERS], true_numbers, workers)
 
 
 if __name__ == "__main__":
-    program(sys.modules[__name__], {"true": measure_true, "run": run}, samples=10)
+    program(sys.modules[__name__], {"true": measure_true, "run": run}, samples=20)

@@ -87,11 +87,11 @@ def pairwise_iou(first: FloatArray, second: FloatArray) -> FloatArray:
 def different(boxes: FloatArray) -> float:
     """How many different boxes these are: a car parked before a fixed camera is about one, in all frames together.
 
-    A coincidence that all frames repeat must not count once per frame. Boxes are put on a grid of half the median side;
-    the number is that of equally frequent cells with the same chance that two boxes share one (Simpson, Measurement of
-    diversity, 1949).
+    A coincidence that all frames repeat must not count once per frame. Boxes are put on a grid of a quarter of the
+    median side; the number is that of equally frequent cells with the same chance that two boxes share one (Simpson,
+    Measurement of diversity, 1949).
     """
-    unit = float(np.median(boxes[:, 2:])) / 2 if len(boxes) else 0.0
+    unit = float(np.median(boxes[:, 2:])) / 4 if len(boxes) else 0.0
     if not unit > 0:
         return float(len(boxes))
     with np.errstate(all="ignore"):  # of huge boxes beside tiny ones

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_MATCHED = 0.3
 BETTER = 0.2
 TIMES_EXPECTED = 3.0
-BY_CHANCE = 1e-6
+BY_CHANCE = 1e-4  # of any image
 TOUCHES = 0.1
 FEWEST_IMAGES, MOST_IMAGES = 3, 500
 CONFIDENT = 0.5
@@ -142,7 +142,7 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
         return
     chances = _chances_of_empty(case, found)
     expected = float(chances.sum())
-    surprising = bool((chances[silent] <= BY_CHANCE).any()) or (
+    surprising = bool((total * chances[silent] <= BY_CHANCE).any()) or (
         count >= FEWEST_IMAGES and count > TIMES_EXPECTED * (expected + np.sqrt(expected))
     )
     sure = surprising or count >= max(FEWEST_IMAGES, SHARE_OF_IMAGES * total)
