@@ -114,8 +114,9 @@ def words(found: dict[str, Any]) -> str:
     within = 196 * math.sqrt(0.05 * 0.95 / sets)
     every = [100 * one["alarms"][kind] / one["sets"] for one in found["sets"] for kind in ALARMS]
     return (
-        f"All shares but those of the last two rows should be at most 5. With {sets} sets, a share of 5 is known within "
-        f"{within:.1f}. The mean of all of these is {sum(every) / len(every):.1f}, and the largest one {max(every):.1f}."
+        f"All shares but those of the last two rows should be at most 5. With {sets} sets, a share of 5 is known "
+        f"within {within:.1f}. The mean of all of these is {sum(every) / len(every):.1f}, and the largest one "
+        f"{max(every):.1f}."
     )
 
 

@@ -344,7 +344,7 @@ def test_a_car_that_is_parked_before_a_fixed_camera_is_one_coincidence(*, parked
     found = Detections.from_arrays(
         image_ids=truth.image_ids,
         category_ids=truth.category_ids,
-        boxes=np.append(cars + rng.normal(0, 1, cars.shape), missed + [0, -300, 0, 0], 0),
+        boxes=np.append(cars + rng.normal(0, 1, cars.shape), np.add(missed, [0, -300, 0, 0]), 0),
         scores=rng.random(300),
     )
     assert ("detections_partly_moved" in suspected(truth, found, "places")) is not parked
