@@ -246,6 +246,7 @@ def test_classes_on_few_images_are_counted_in_a_warning() -> None:
     """AP of such a class has a bias that the others do not tell."""
     evaluation = made([f"class {number}" for number in range(60)], images=60, seed=1)
     truth = evaluation.ground_truth
+    assert truth is not None
     pairs = np.unique(np.column_stack([truth.category_ids, truth.image_ids])[~truth.crowd], axis=0)
     on = np.unique(pairs[:, 0], return_counts=True)[1]
     found = evaluation.intervals(["AP", "AR100", "AP/class 3"], replicates=20)

@@ -231,7 +231,7 @@ class Evidence:
                 each_once = np.isin(classes, classes[np.unique(numbers.classes[classes], return_index=True)[1]])
                 variance[classes], df[classes] = shared(*of_classes, on, each_once)
             defined = counted & (clusters > 0) & ~np.isnan(whole[:, column])
-            elsewhere = np.count_nonzero(counted & (clusters == 0) & self._occurring)
+            elsewhere = int(np.count_nonzero(counted & (clusters == 0) & self._occurring))
             unseen_classes[means] = unseen(whole[defined, column], clusters[counted], elsewhere)
         df = np.minimum(df, limits)
         variance[df < 1] = math.nan  # of one cluster with objects, nothing tells how another one would differ
