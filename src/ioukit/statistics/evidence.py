@@ -167,9 +167,10 @@ class Evidence:
                 known = f"estimated from only {pluralize(bias.classes, 'class')}"
                 warnings.append(f"the bias is {known if bias.classes else 'unknown, as every class is on few images'}")
             rare = float(np.mean(on < _FEW_ON)) if len(on) else 0.0
-            if of_class < 0 and bias.factor and rare > _MANY_RARE:
+            # Classes that no image has are the same doubt, and said already.
+            if of_class < 0 and bias.factor and rare > _MANY_RARE and spread.share_unseen <= _MANY_UNSEEN:
                 noun = "images" if self.groups.each_image else "clusters"
-                warnings.append(f"{percent(rare, 0)} of the classes are on fewer than {_FEW_ON} {noun}")
+                warnings.append(f"{percent(rare, 0)} of classes are on 1 to {_FEW_ON - 1} {noun}")
             if expected > _LARGE_BIAS * value:
                 warnings.append("the bias is more than a third of the number")
             if not _NEAR_END < value < 1 - _NEAR_END:
