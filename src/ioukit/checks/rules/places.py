@@ -38,7 +38,7 @@ OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a
 OFFSET_BIN = 8.0  # pixels
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
 MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
-BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 200
+BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 100
 
 WORDS = {
     "hflip": "the mirror image (left and right)",
