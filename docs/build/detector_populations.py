@@ -25,7 +25,6 @@ class Population(NamedTuple):
     """A population, its numbers of images per sample, and how a sample of n images is drawn from it."""
 
     title: str
-    description: str
     sizes: tuple[int, int, int]
     draw: Callable[..., Sample]
 
@@ -409,7 +408,7 @@ def draw_traps(n: int, rng: Generator) -> Sample:
 
 
 POPULATIONS: dict[str, Population] = {
-    name: Population(title, draw.__doc__ or "", sizes, draw)
+    name: Population(title, sizes, draw)
     for name, title, sizes, draw in [
         ("aerial", "Dense small objects from the air", (60, 250, 1000), draw_aerial),
         ("driving", "Drives with 90/9/1 % classes", (150, 600, 3000), draw_driving),

@@ -365,7 +365,7 @@ def program(module: ModuleType, actions: Mapping[str, Callable[[Path, int, int],
         actions[options.action](options.results, options.samples, options.workers)
     else:
         found = module.summarise(options.results)
-        module.DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        module.DATA.write_text(json.dumps(found) + "\n", encoding="utf-8")
         sys.stdout.write(f"{module.table(found)}\n\n{module.words(found)}\n")
 
 
