@@ -6,6 +6,7 @@ belongs to a population is constant. ``interval_coverage.py`` measures with them
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,8 +26,13 @@ class Population(NamedTuple):
     """A population, its numbers of images per sample, and how a sample of n images is drawn from it."""
 
     title: str
-    sizes: tuple[int, int, int]
+    sizes: tuple[int, ...]
     draw: Callable[..., Sample]
+    """Takes ``frames`` if images come in groups: how many images a group has on average."""
+    budget: int = 1_500_000
+    """How many detections of a model the true numbers take."""
+    at_once: int = 2_000
+    """How many images are drawn at once for them."""
 
 
 class Items(NamedTuple):
@@ -408,16 +414,16 @@ def draw_traps(n: int, rng: Generator) -> Sample:
 
 
 POPULATIONS: dict[str, Population] = {
-    name: Population(title, sizes, draw)
-    for name, title, sizes, draw in [
+    name: Population(title, sizes, draw, *budget)
+    for name, title, sizes, draw, *budget in [
         ("aerial", "Dense small objects from the air", (60, 250, 1000), draw_aerial),
         ("driving", "Drives with 90/9/1 % classes", (150, 600, 3000), draw_driving),
-        ("cameras", "Fixed cameras that differ", (240, 800, 3000), draw_cameras),
+        ("cameras", "Fixed cameras that differ", (240, 800, 3000), draw_cameras, 4_000_000),
         ("factory", "A detector near perfection", (60, 300, 1500), draw_factory),
         ("poor", "A poor detector", (100, 500, 2500), draw_poor),
-        ("storms", "Failures and storms of false positives", (80, 400, 2000), draw_storms),
+        ("storms", "Failures and storms of false positives", (80, 400, 2000), draw_storms, 5_000_000),
         ("long_tail", "Sixty classes with a long tail", (300, 1000, 3000), draw_long_tail),
-        ("duplicates", "Detections without suppression", (60, 300, 1500), draw_duplicates),
+        ("duplicates", "Detections without suppression", (60, 300, 1500), draw_duplicates, 3_000_000),
         ("look_alikes", "Herds of look-alike classes", (80, 400, 1500), draw_look_alikes),
         ("traps", "Camera traps, mostly empty", (200, 800, 3000), draw_traps),
     ]
@@ -430,40 +436,43 @@ def _evaluate(truth: Arrays, detections: Arrays) -> ioukit.Evaluation:
     )
 
 
-def evaluations(name: str, n: int, seed: list[int]) -> tuple[list[ioukit.Evaluation], Array | None]:
+def evaluations(population: Population, n: int, seed: list[int]) -> tuple[list[ioukit.Evaluation], Array | None]:
     """Evaluations of models A and B on a sample of n images, and the clusters of its images if there are any."""
-    truth, a, b, clusters = POPULATIONS[name].draw(n, np.random.default_rng(seed))
+    truth, a, b, clusters = population.draw(n, np.random.default_rng(seed))
     return [_evaluate(truth, a), _evaluate(truth, b)], clusters
 
 
 BLOCKS = 8
-BUDGETS = {"storms": 5_000_000, "cameras": 4_000_000, "duplicates": 3_000_000}  # detections per model, all classes
-BUDGET = 1_500_000  # of the other populations
 EXPONENT = 0.6  # COCO's AP is too large by about a constant times (number of images of the class) ** -EXPONENT
 
 
 def _thin(arrays: Arrays, open_: Array, offset: int) -> Arrays:
     """Objects or detections of the open classes, with ids of images that no other chunk has."""
     kept = open_[arrays["category_ids"]]
-    columns = {key: arrays[key][kept] for key in ("image_ids", "category_ids", "boxes", "scores") if key in arrays}
+    columns = {
+        key: arrays[key][kept] for key in ("image_ids", "category_ids", "boxes", "scores", "crowd") if key in arrays
+    }
     return columns | {"image_ids": columns["image_ids"] + offset}
 
 
-def _large_sample(name: str, seconds: float, rng: Generator) -> tuple[list[list[Arrays]], dict[int, str], int]:
+def _large_sample(
+    population: Population, seconds: float, rng: Generator
+) -> tuple[list[list[Arrays]], dict[int, str], int]:
     """Truth and detections of both models by block; rare classes come from more images than frequent ones."""
-    draw, names = POPULATIONS[name].draw, POPULATIONS[name].draw(1, rng)[0]["categories"]
-    options = {"frames": 1} if name in ("driving", "cameras") else {}  # videos of one image: more independent images
+    draw, names = population.draw, population.draw(1, rng)[0]["categories"]
+    grouped = "frames" in inspect.signature(draw).parameters
+    options = {"frames": 1} if grouped else {}  # groups of one image: more independent images
     open_, seen = np.ones(len(names) + 1, bool), np.zeros(len(names) + 1, int)
     parts: list[list[list[Arrays]]] = [[[], [], []] for _ in range(BLOCKS)]
     images, start = 0, time.perf_counter()
     while open_[1:].any() and time.perf_counter() - start < seconds:
         for block in parts:
-            drawn = draw(2000, rng, **options)[:3]
+            drawn = draw(population.at_once, rng, **options)[:3]
             for part, arrays in zip(block, drawn, strict=True):
                 part.append(_thin(arrays, open_, images))
             seen += np.bincount(drawn[1]["category_ids"], minlength=len(seen))
-            images += 2000
-        open_ &= seen < BUDGETS.get(name, BUDGET) / len(names)
+            images += population.at_once
+        open_ &= seen < population.budget / len(names)
     return [[_stack(part) for part in block] for block in parts], names, images
 
 
@@ -483,9 +492,9 @@ def _numbers(blocks: list[list[Arrays]], names: dict[int, str]) -> Array:
     return np.array([*a, b[0] - a[0]])
 
 
-def compute_true_numbers(name: str, seconds: float = 40) -> dict[str, Any]:
+def compute_true_numbers(population: Population, seconds: float = 40) -> dict[str, Any]:
     """The numbers of A on endlessly many images, and AP of B minus A, extrapolated from blocks."""
-    blocks, names, images = _large_sample(name, seconds, np.random.default_rng(20261129))
+    blocks, names, images = _large_sample(population, seconds, np.random.default_rng(20261129))
     whole = _numbers(blocks, names)
     halves = np.array([_numbers(blocks[k::2], names) for k in range(2)])
     eighths = np.array([_numbers([block], names) for block in blocks])

@@ -9,7 +9,7 @@ size, in how many objects an image has, and in false positives; images differ in
 classes. What a class is does not depend on how frequent it is. So the true AP of a class is that of a set of 60,000
 images that all have the class, without the bias that random halves of it show; that of a population is the mean over
 its classes. A second model finds less of the same objects, with errors of its own, for the difference of two models.
-Ten further populations are those of ``detector_populations.py``.
+Twenty other populations are those of ``detector_populations.py`` and ``further_populations.py``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import detector_populations
+import further_populations
 import numpy as np
 
 import ioukit
@@ -88,7 +90,12 @@ POPULATIONS = {
     "videos": Population("videos", np.full(10, 0.25), (320, 1200), videos=40),
     "one": Population("one class", np.array([0.6]), (50, 200)),
 }
-OTHERS = detector_populations.POPULATIONS
+OTHERS = detector_populations.POPULATIONS | further_populations.POPULATIONS
+PARTS = {
+    "populations": (POPULATIONS, "these populations"),
+    "others": (detector_populations.POPULATIONS, "the first other ten"),
+    "further": (further_populations.POPULATIONS, "the second other ten"),
+}
 SETS = {name: one.images for name, one in POPULATIONS.items()} | {name: one.sizes for name, one in OTHERS.items()}
 TITLES = {name: one.title for name, one in (*POPULATIONS.items(), *OTHERS.items())}
 
@@ -209,7 +216,7 @@ def true_numbers(of: int | str) -> str:
     """The true numbers of a class, or of one of the other populations."""
     if isinstance(of, int):
         return true_of_class(of)
-    found = detector_populations.compute_true_numbers(of)
+    found = detector_populations.compute_true_numbers(OTHERS[of])
     return json.dumps({"of": of, "true": [found[key] for key in (*KEYS, "difference")]})
 
 
@@ -218,7 +225,7 @@ def repetition(job: tuple[str, int, int]) -> str:
     name, images, number = job
     seed = [number, images, zlib.crc32(name.encode())]
     if name in OTHERS:
-        models, groups = detector_populations.evaluations(name, images, seed)
+        models, groups = detector_populations.evaluations(OTHERS[name], images, seed)
     else:
         models, groups = sample(POPULATIONS[name], images, seed)
     options: dict[str, Any] = {"seed": number, "clusters": groups}
@@ -236,7 +243,8 @@ def repetition(job: tuple[str, int, int]) -> str:
     limits = {way: [(one.low, one.high) for one in found] for way, found in zip(WAYS, (ours, plain), strict=True)}
     count = images if groups is None else len(np.unique(groups))
     row = {"population": name, "images": images, "number": number, "groups": count}
-    return json.dumps({**row, "limits": limits, "warned": [bool(one.warnings) for one in ours]})
+    again = {"values": [one.value for one in numbers], "another set": [one.another_set for one in numbers]}
+    return json.dumps({**row, "limits": limits, "warnings": [one.warnings for one in ours], **again})
 
 
 def add(path: Path, jobs: list[Any], of: Any, workers: int) -> None:
@@ -266,33 +274,45 @@ def summarise(path: Path) -> dict[str, Any]:
     for name, population in POPULATIONS.items():
         first, second = np.mean([of_classes[label] for label in population.classes.tolist()], axis=0)
         true[name] = [*first.tolist(), float((second - first)[KEYS.index(DIFFERENCE)])]
-    found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES, "populations": {}, "others": {}}
-    for name, images in SETS.items():
-        sizes: dict[str, Any] = {}
-        for size in images:
-            rows = [row for row in lines if (row.get("population"), row.get("images")) == (name, size)]
-            groups = float(np.mean([row["groups"] for row in rows]))
-            sizes[str(size)] = {"groups": round(groups)} | {
-                column: of_samples(rows, at, number)
-                for at, (column, number) in enumerate(zip(COLUMNS, true[name], strict=True))
+    found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES}
+    for part, (names, _) in PARTS.items():
+        found[part] = {}
+        for name in names:
+            rows = [row for row in lines if row.get("population") == name]
+            found[part][name] = {
+                "title": TITLES[name],
+                "true": {key: round(value, 5) for key, value in zip(COLUMNS, true[name], strict=True)},
+                "images": {str(size): of_size(rows, size, true[name]) for size in SETS[name]},
             }
-        found["others" if name in OTHERS else "populations"][name] = {
-            "title": TITLES[name],
-            "true": {key: round(value, 5) for key, value in zip(COLUMNS, true[name], strict=True)},
-            "images": sizes,
-        }
     return found
+
+
+def of_size(lines: list[dict[str, Any]], size: int, true: Sequence[float]) -> dict[str, Any]:
+    """The counts of one population at one size."""
+    rows = [row for row in lines if row["images"] == size]
+    groups = round(float(np.mean([row["groups"] for row in rows])))
+    return {"groups": groups} | {
+        column: of_samples(rows, at, number) for at, (column, number) in enumerate(zip(COLUMNS, true, strict=True))
+    }
 
 
 def of_samples(rows: list[dict[str, Any]], at: int, true: float) -> dict[str, Any]:
     """The counts of one number in the samples of one population and size."""
     # A sample without small objects has no APs.
     defined = [row for row in rows if not np.isnan(np.array(row["limits"]["interval"][at], np.float64)).any()]
-    warned = np.array([row["warned"][at] for row in defined])
+    warnings = [{kind_of(one) for one in row["warnings"][at]} for row in defined]
+    warned = np.array([bool(one) for one in warnings])
     made: dict[str, Any] = {"samples": len(defined), "warned": int(warned.sum())}
+    if at < len(KEYS):
+        made["another set"] = round(share_of_other_sets(defined, at), 4)
     for way in WAYS:
         low, high = np.array([row["limits"][way][at] for row in defined], np.float64).T
         holds = (low <= true) & (true <= high)
+        if way == WAYS[0]:
+            made["by warning"] = {
+                kind: [sum(kind in one for one in warnings), sum(kind in one for one in np.array(warnings)[holds])]
+                for kind in sorted(set().union(*warnings))
+            }
         made[way] = {
             "holds": int(holds.sum()),
             "holds, warned": int(holds[warned].sum()),
@@ -302,11 +322,27 @@ def of_samples(rows: list[dict[str, Any]], at: int, true: float) -> dict[str, An
     return made
 
 
+def kind_of(warning: str) -> str:
+    """A warning without its numbers."""
+    return re.sub(r"(cluster|image)s?", "image", re.sub(r"\d[\d,]*", "N", warning)).replace("1 image", "N image")
+
+
+def share_of_other_sets(rows: list[dict[str, Any]], at: int) -> float:
+    """In which share of all pairs of samples the number of one lies within the limits that the other gives for it."""
+    low, high = np.array([row["another set"][at] for row in rows], np.float64).T[:, :, None]
+    values = np.array([row["values"][at] for row in rows], np.float64)
+    within = (low <= values) & (values <= high)
+    return float((within.sum() - np.trace(within)) / (len(rows) * (len(rows) - 1)))
+
+
 def table(found: dict[str, Any]) -> str:
-    """The tables of the page: how often limits hold, in percent; those of the percentile bootstrap behind a slash."""
+    """The tables of the page: how often limits hold, in percent; those of the percentile bootstrap behind a slash.
+
+    The last one is by warning.
+    """
     head = f"| population | images | samples | {' | '.join(COLUMNS)} |\n| --- |{' ---: |' * (2 + len(COLUMNS))}"
     tables = []
-    for part in ("populations", "others"):
+    for part in PARTS:
         lines = [head]
         for population in found[part].values():
             for images, made in population["images"].items():
@@ -319,18 +355,41 @@ def table(found: dict[str, Any]) -> str:
                 size = f"{int(images):,}{groups} | {made['AP']['samples']}"
                 lines.append(f"| {population['title']} | {size} | {' | '.join(cells)} |")
         tables.append("\n".join(lines))
-    return "\n\n".join(tables)
+    return "\n\n".join([*tables, table_of_warnings(found)])
+
+
+def cells_of(found: dict[str, Any], parts: Sequence[str] = tuple(PARTS)) -> list[tuple[str, dict[str, Any]]]:
+    """All cells of the tables: the name of a number, and its counts."""
+    sizes = [made for part in parts for one in found[part].values() for made in one["images"].values()]
+    return [(key, made[key]) for made in sizes for key in COLUMNS]
+
+
+def table_of_warnings(found: dict[str, Any]) -> str:
+    """How often intervals with each warning hold, over all populations."""
+    cells = [cell for _, cell in cells_of(found)]
+    counts: dict[str, list[int]] = {}
+    for cell in cells:
+        for kind, both in cell["by warning"].items():
+            counts[kind] = np.add(counts.get(kind, [0, 0]), both).tolist()
+    rest = sum(cell["samples"] - cell["warned"] for cell in cells)
+    counts["none"] = [rest, sum(cell["interval"]["holds"] - cell["interval"]["holds, warned"] for cell in cells)]
+    lines = ["| warning | intervals | hold |", "| --- | ---: | ---: |"]
+    ordered = sorted(counts.items(), key=lambda item: -item[1][0])
+    return "\n".join(
+        [*lines, *(f"| {kind} | {count:,} | {100 * hold / count:.0f} % |" for kind, (count, hold) in ordered)]
+    )
 
 
 def words(found: dict[str, Any]) -> str:
     """What the page says of the tables."""
-    return " ".join(
-        words_of(
-            [(key, made[key]) for one in found[part].values() for made in one["images"].values() for key in COLUMNS],
-            what,
-        )
-        for part, what in (("populations", "these populations"), ("others", "the other ten"))
+    said = [words_of(cells_of(found, [part]), what) for part, (_, what) in PARTS.items()]
+    shares = sorted(100 * cell["another set"] for key, cell in cells_of(found) if key in KEYS)
+    low, middle, high = (float(np.quantile(shares, one)) for one in (0.05, 0.5, 0.95))
+    said.append(
+        f"The number of another sample lies within `another_set` in {middle:.0f} of 100 pairs of samples (median of "
+        f"{len(shares)} rows and numbers; nine tenths of them have {low:.0f} to {high:.0f})."
     )
+    return " ".join(said)
 
 
 def words_of(rows: Sequence[tuple[str, dict[str, Any]]], what: str) -> str:

@@ -175,15 +175,17 @@ def test_what_intervals_and_letters_mean() -> None:
 
 
 def test_whose_limits_are_doubtful() -> None:
-    few, other = ("a few images decide the number",), ("the number is close to 1", "there are 3 images")
+    few, other = ("the objects that count are on 3 images",), ("the number is close to 1", "there are 3 images")
     found = [difference(warnings=few), difference(key="AP50"), difference(key="APs", warnings=few)]
     assert doubt_sentence(found[1:2], 0.95) == ""
     assert doubt_sentence([*found, difference(key="AR", warnings=other)], 0.95) == (
-        "Intervals that may miss the true value in more than 5 % of cases: AP and APs (a few images decide the "
-        "number), AR (the number is close to 1; there are 3 images)."
+        "Intervals that may miss the true value in more than 5 % of cases: AP and APs (the objects that count "
+        "are on 3 images), AR (the number is close to 1; there are 3 images)."
     )
     every = [difference(key=key, warnings=few) for key in ("AP", "AP50", "APs")]
-    assert doubt_sentence(every, 0.95).endswith("in more than 5 % of cases: all (a few images decide the number).")
+    assert doubt_sentence(every, 0.95).endswith(
+        "in more than 5 % of cases: all (the objects that count are on 3 images)."
+    )
     assert doubt_sentence([difference(low=NAN, warnings=few)], 0.95) == ""
 
 

@@ -20,6 +20,7 @@ from ioukit.statistics import (
     repeat_images,
     resampling,
 )
+from ioukit.statistics.evidence import Estimate
 from ioukit.statistics.resampling import ImageGroups, image_groups
 from ioukit.statistics.student import t_quantile
 from support.evaluated_scenes import made
@@ -93,7 +94,7 @@ def plain_bias(evaluation: Evaluation, key: str, groups: ImageGroups, seed: int)
 @settings(deadline=None, max_examples=12)
 @given(st.integers(0, 10**6), st.sampled_from([COCO, OWN]), st.sampled_from(["plain", "clusters", "strata"]))
 def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, kind: str) -> None:
-    """The bias from parts, the variance from bootstrap and jackknife, and Student's t, each in plain loops."""
+    """The bias from parts, the variance of the bootstrap, and degrees of freedom from the jackknife, in plain loops."""
     evaluation, _ = pair(seed, protocol, images=20)
     ids = evaluation.matches.image_ids
     options: dict[str, Any] = {} if kind == "plain" else {kind: (np.arange(20) // 4).tolist()}
@@ -114,7 +115,7 @@ def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, 
             share = (len(part) - 1) / len(part)
             jackknife += share * apart.sum()
             doubt += share**2 * ((apart**2).sum() - apart.sum() ** 2 / len(part))
-        error = math.sqrt((bootstrap + jackknife) / 2)
+        error = math.sqrt(1.2 * bootstrap)
         assert one.standard_error == pytest.approx(error)
         carriers = {int(groups.cluster[i]) for at in range(3) for i in images_with(evaluation, at, "all")}
         df = min(max(2 * jackknife**2 / doubt, 1.0) if doubt > 0 else most, most, len(carriers) - 1)
@@ -131,11 +132,45 @@ def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, 
         bias = min(factor * shape, value)
         half = t_quantile(0.9, df) * math.sqrt(error**2 + (uncertain * shape) ** 2 + gone)
         assert one.bias == pytest.approx(bias, abs=1e-12)
-        expected = max(0.0, value - bias - half), min(1.0, value - bias + half)
-        assert (one.low, one.high) == pytest.approx(expected)
+        assert (one.low, one.high) == pytest.approx(limits_of_share(value - bias, half, value))
         assert one.low <= one.estimate <= one.high
         again = math.sqrt(2) * t_quantile(0.9, df) * error
-        assert one.another_set == pytest.approx((max(0.0, value - again), min(1.0, value + again)))
+        assert one.another_set == pytest.approx(limits_of_share(value, again, value))
+
+
+def limits_of_share(centre: float, half: float, value: float) -> tuple[float, float]:
+    """The true numbers from which ``centre`` is one half-width away, where half-widths go by ``x (1 - x)``."""
+
+    def outside(x: float) -> bool:
+        return abs(centre - x) > half * math.sqrt(x * (1 - x) / (value * (1 - value)))
+
+    def edge(inner: float, outer: float) -> float:
+        for _ in range(60):
+            middle = (inner + outer) / 2
+            inner, outer = (inner, middle) if outside(middle) else (middle, outer)
+        return inner
+
+    return edge(centre, 0.0), edge(centre, 1.0)
+
+
+@settings(max_examples=300)
+@given(*[st.floats(1e-3, 0.999)] * 2, st.floats(1e-4, 0.5))
+def test_limits_of_a_number_are_wider_towards_the_middle(value: float, share: float, error: float) -> None:
+    centre = value * share
+    low, high = Estimate(value, value - centre, error, 0.0, 20.0, ()).limits(0.95)
+    half = t_quantile(0.975, 20.0) * error
+    assert (low, high) == pytest.approx(limits_of_share(centre, half, value), abs=1e-9)
+    assert 0 <= low <= centre <= high <= 1
+    if centre < 0.5 - 1e-6:
+        assert high - centre > centre - low
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_limits_of_a_number_at_an_end_are_cut_there(value: float) -> None:
+    """There, the value tells no variance."""
+    low, high = Estimate(value, 0.0, 0.25, 0.0, 1e9, ()).limits(0.95)
+    half = 1.959963984540054 * 0.25
+    assert (low, high) == pytest.approx((max(0.0, value - half), min(1.0, value + half)))
 
 
 def test_a_number_of_a_class_has_the_bias_of_its_images() -> None:

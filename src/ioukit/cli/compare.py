@@ -94,7 +94,7 @@ def compare_files(
 ) -> None:
     """Say whether one model is better than another, and what changed.
 
-    All numbers with intervals (bootstrap and jackknife over images) and p-values (permutation test), objects found and
+    All numbers with intervals (bootstrap over images) and p-values (permutation test), objects found and
     lost, and the difference split over classes, sizes, kinds of errors and images. Three or more models are ranked.
 
     Examples:

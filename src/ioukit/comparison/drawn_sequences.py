@@ -8,8 +8,8 @@ Sequences are few, and two things follow:
 - If two trackers are equally good, either could have made the result of a sequence. So the test exchanges their results
   in some sequences. With S sequences in which they differ there are 2 ** S ways, and the opposite of each has the same
   size. All 2 ** (S - 1) are tried if they are not too many. No p-value is below one of them.
-- The limits are those of `ioukit.statistics.compare`: Student's t, with the mean of the variances of bootstrap and
-  jackknife. `benchmarks/tracks_simulation.py` measures how often they hold.
+- The limits are those of Student's t, with the mean of the variances of bootstrap and jackknife: so few sequences need
+  both. `benchmarks/tracks_simulation.py` measures how often they hold.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FEW = 30
 """With no more sequences, limits are doubtful. Where lengths or differences vary much, those of 21 sequences hold in 87
 to 91 % of the cases in which no sequence stands out (`benchmarks/tracks_simulation.py`)."""
 _FEW_DF = 10
-"""With fewer degrees of freedom, too: as of images, in `ioukit.statistics`."""
+"""With fewer degrees of freedom, too."""
 
 
 class Limits(NamedTuple):

@@ -19,7 +19,7 @@ from ioukit.statistics.correction import ROUNDING, adjust_p_values, stepped_down
 from ioukit.statistics.detectable import check_power, detectable_difference, images_needed
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
 from ioukit.statistics.estimating import check_level, enough_groups
-from ioukit.statistics.evidence import Evidence, bounded
+from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.named_numbers import chosen_keys, labels_of, named_numbers
 from ioukit.statistics.resampling import Labels, check_seed
 from ioukit.statistics.spread import shared, variances
@@ -107,7 +107,7 @@ def compare(
             of_a,
             of_b,
             one.value,
-            *bounded(one.limits(level), -1.0),
+            *one.limits_of_difference(level),
             level,
             one.error,
             p_value,

@@ -17,7 +17,7 @@ from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.statistics.evidence import Estimate, Evidence, bounded
+from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 from ioukit.statistics.spread import jackknifed
@@ -115,9 +115,9 @@ def intervals(
     """Numbers of an evaluation, with limits for the numbers on endlessly many images of the same kind.
 
     AP of a sample is too high, by more where classes are on few images: see :attr:`Interval.bias`. The limits lie
-    around the number without this bias. Their distance is a quantile of Student's t distribution times the standard
-    error, which is the root of the mean of the variances of bootstrap and jackknife; the uncertainty of the bias is
-    added. A replicate of the bootstrap draws as many images as there are, with replacement. What an interval cannot
+    around the number without this bias. How far, a quantile of Student's t distribution times the standard error tells:
+    that of the bootstrap, and the uncertainty of the bias. A replicate of the bootstrap draws as many images as there
+    are, with replacement. Limits are farther away on the side of 1/2, as those of a share are. What an interval cannot
     show: images of another kind, errors of the labels, another training. Where the data cannot carry an interval,
     :attr:`Interval.warnings` says why.
 
@@ -126,8 +126,8 @@ def intervals(
         keys: Keys of the summary, such as ``"AP"``, and of classes, such as ``"AP50/person"`` (see
             :meth:`ioukit.Evaluation.metrics`); all numbers of the summary if ``None``.
         level: The probability with which an interval should hold the true number, within (0, 1).
-        replicates: How many replicates. With fewer than 400, bias and jackknife have fewer data sets, too: faster, and
-            a little rougher.
+        replicates: How many replicates. With fewer than 400, the bias and the degrees of freedom come from fewer data
+            sets, too: faster, and a little rougher.
         seed: A whole number of at least 0. The same seed gives the same bits, for any number of threads.
         strata: The stratum of each image, of which every replicate has as many as the data: (I,) labels in the order
             of :attr:`ioukit.MatchTable.image_ids`, or labels by image id.
@@ -142,8 +142,9 @@ def intervals(
         ValueError: If there is no such number or label, there are fewer than two clusters, or a value is out of range.
         TypeError: If ``replicates`` or ``seed`` is not a whole number.
 
-    Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 11. What was tried, and how
-    often the intervals hold: the page "Is the difference real, or chance?".
+    Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 11; of the limits: Wilson,
+    Probable inference, the law of succession, and statistical inference, 1927. What was tried, and how often the
+    intervals hold: the page "Is the difference real, or chance?".
     """
     check_level(level)
     numbers = named_numbers(evaluation, chosen_keys(keys, evaluation))
@@ -168,7 +169,7 @@ def interval_of(
     return Interval(
         key,
         estimate.value,
-        *bounded(estimate.limits(level), 0.0),
+        *estimate.limits(level),
         level,
         estimate.error,
         "t",
@@ -176,7 +177,7 @@ def interval_of(
         undefined,
         vanished,
         estimate.bias,
-        bounded(estimate.limits_of_another_set(level), 0.0),
+        estimate.limits_of_another_set(level),
         estimate.warnings,
     )
 

@@ -25,8 +25,9 @@ from ioukit.statistics.resampling import MOST_CUTS, MOST_LEFT_OUT, ImageGroups, 
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
-_FEW_DF, _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 10, 10, 4, 3
+_FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
 _NO_CHANGE = "no image changes the number, so its error is unknown"
+_BOOTSTRAP_SHORT = 1.2  # the variance of the bootstrap is too small by so much
 _LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END = 1 / 3, 0.05, 1 / 4, 0.1
 
 
@@ -48,24 +49,41 @@ class Estimate(NamedTuple):
     """Why limits may hold less often than they say."""
 
     def limits(self, level: float) -> tuple[float, float]:
-        """The limits for the number on endlessly many images."""
-        return self._around(self.value - self.bias, math.hypot(self.error, self.doubt), level)
+        """The limits for a number from 0 to 1 on endlessly many images."""
+        return self._of_share(self.value - self.bias, self._half(math.hypot(self.error, self.doubt), level))
 
     def limits_of_another_set(self, level: float) -> tuple[float, float]:
-        """The limits for the number on another set of as many images."""
-        return self._around(self.value, math.sqrt(2) * self.error, level)
+        """The limits for a number from 0 to 1 on another set of as many images."""
+        return self._of_share(self.value, self._half(math.sqrt(2) * self.error, level))
 
-    def _around(self, centre: float, error: float, level: float) -> tuple[float, float]:
-        if math.isnan(centre + error):
-            return math.nan, math.nan
-        half = t_quantile((1 + level) / 2, self.df) * error
-        return centre - half, centre + half
+    def limits_of_difference(self, level: float) -> tuple[float, float]:
+        """The limits for the difference of two numbers from 0 to 1 on endlessly many images."""
+        half = self._half(math.hypot(self.error, self.doubt), level)
+        return _within(-1.0, self.value - self.bias, half)
+
+    def _half(self, error: float, level: float) -> float:
+        return t_quantile((1 + level) / 2, self.df) * error
+
+    def _of_share(self, centre: float, half: float) -> tuple[float, float]:
+        """Limits that are farther away on the side of 1/2: a number near 0 or 1 also has too small an error there.
+
+        They are those true values from which ``centre`` is one half-width away, if the variance of a number depends on
+        its value as that of a share does.
+
+        Source: Wilson, Probable inference, the law of succession, and statistical inference, 1927.
+        """
+        largest = self.value * (1 - self.value)  # that of one image that is right or wrong
+        if not largest > 0:
+            return _within(0.0, centre, half)
+        square = half**2 / largest
+        middle = (centre + square / 2) / (1 + square)
+        return _within(0.0, middle, math.sqrt(square * (centre * (1 - centre) + square / 4)) / (1 + square))
 
 
-def bounded(limits: tuple[float, float], least: float) -> tuple[float, float]:
-    """The limits of a number that is from ``least`` to 1: 0 for a number of a summary, -1 for a difference of two."""
-    low, high = limits
-    return limits if math.isnan(low + high) else (max(least, low), min(1.0, high))
+def _within(least: float, centre: float, half: float) -> tuple[float, float]:
+    if math.isnan(centre + half):
+        return math.nan, math.nan
+    return max(least, centre - half), min(1.0, centre + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +195,7 @@ class Evidence:
                 warnings.append(f"the number is close to {value:.0f}")
             if spread.error == 0:
                 warnings.append(_NO_CHANGE)
-            least = min(expected, value)  # a number is not below 0
+            least = max(min(expected, value), value - 1)  # without it, a number is from 0 to 1
             doubt = math.hypot(bias.error * shape, spread.unseen)
             found.append(Estimate(value, least, spread.error, doubt, spread.df, tuple(warnings)))
         return found
@@ -207,8 +225,6 @@ class Evidence:
             warnings.append(f"there are {pluralize(self.groups.num_clusters, noun)}")
         elif (on := self._on[self._area(column)].carriers(self._counted(column))) < _FEW_CLUSTERS:
             warnings.append(f"the objects that count are on {pluralize(on, noun)}")
-        elif spread.df < _FEW_DF:
-            warnings.append(f"a few {noun}s decide the number")
         if spread.share_unseen > _MANY_UNSEEN:
             warnings.append(f"more {noun}s would show further classes, about {percent(spread.share_unseen, 0)} of all")
         return warnings
@@ -217,8 +233,8 @@ class Evidence:
         """(Q,) how far numbers, or differences, move with the images."""
         numbers, asked = self._wide, len(self.numbers.keys)
         most = self.groups.num_clusters - len(self.groups.strata)
-        jackknife, df = jackknifed(left, self._groups_left_out.stratum)
-        variance, df = (variances(drawn) * self.groups.num_clusters / most + jackknife) / 2, np.clip(df, 1, most)
+        variance = _BOOTSTRAP_SHORT * variances(drawn) * self.groups.num_clusters / most
+        df = np.clip(jackknifed(left, self._groups_left_out.stratum)[1], 1, most)
         unseen_classes, limits = np.zeros((asked, 2)), np.full(len(df), math.inf)
         for column in range(len(numbers.measures)):
             clusters = self.clusters_of(column)

@@ -21,7 +21,7 @@ from ioukit.statistics.comparing import ComparedNumber, PermutationTests, differ
 from ioukit.statistics.correction import ROUNDING
 from ioukit.statistics.differences import Difference
 from ioukit.statistics.estimating import Interval, enough_groups, interval_of
-from ioukit.statistics.evidence import Estimate, Evidence, bounded
+from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import named_numbers
 
 _DOUBTFUL = "some data sets alone have doubtful limits"
@@ -101,7 +101,7 @@ def mean_difference(
         a,
         b,
         b - a,
-        *bounded(mean.limits(level), -1.0),
+        *mean.limits_of_difference(level),
         level,
         mean.error,
         p_value,

@@ -1,8 +1,8 @@
 """How far numbers move with the images: standard errors, and how well they are known.
 
-Two estimates of a variance are needed, because each fails where images with a class are few. Replicates of the
-bootstrap hold copies of the same few images, which agree with each other: too small. Without one of these images, a
-number can jump: the jackknife is too large. The mean of both is about right.
+The bootstrap tells the variance. The jackknife tells more where a few images decide, but its variance is noisy: where
+they happen to be absent it is small, just when the number is wrong. So only how well the variance is known, as degrees
+of freedom, comes from it.
 
 A class on one image has no variance at all in either. So classes share theirs: a class on k images counts as k - 1
 values of its own and eight of all classes.

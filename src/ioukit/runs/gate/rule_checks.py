@@ -13,7 +13,7 @@ from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult, certainties_of
 from ioukit.runs.gate.rules import Rule, Rules, as_decimal, default_rules
 from ioukit.statistics.estimating import enough_groups
-from ioukit.statistics.evidence import Estimate, Evidence, bounded
+from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import named_numbers
 from ioukit.statistics.resampling import Labels
 
@@ -185,9 +185,10 @@ def _result(
 
 def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) -> tuple[float, float]:
     """One-sided bounds; NaN if the two runs have the same number in every data set that was drawn."""
-    low, high = (estimate.limits(2 * one - 1)[side] for side, one in enumerate(certainties))
+    limits = estimate.limits_of_difference if rule.compares else estimate.limits
+    low, high = (limits(2 * one - 1)[side] for side, one in enumerate(certainties))
     if high - low > _ROUNDING:
-        return bounded((low, high), -1.0 if rule.compares else 0.0)
+        return low, high
     if rule.compares and abs(low) <= _ROUNDING:
         return math.nan, math.nan
     # No spread is no proof: if all n clusters agree, a share of 1 - (1 - certainty)^(1/n) may still differ.
