@@ -23,6 +23,8 @@ from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SP
 from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ioukit.label_errors.evidence import Evidence
 
 
@@ -38,6 +40,8 @@ _ENOUGH = 30  # steps of EM and of Newton's method
 # Of wrong classes.
 _CLEAR = 0.1  # of the objects, those where the own class leads most
 _STEEPEST = 30.0
+_INDEPENDENT = 1.0  # what the rest of an image says counts once at most
+_CONCENTRATIONS = 0.1, 1000.0  # at the most, an image tells nothing about its next object
 _PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
 
 # Of doubles and boxes around nothing.
@@ -88,7 +92,8 @@ def swapped(evidence: Evidence) -> Suspicions:
     """Objects on which an unmatched detection of another class lies, by its lead over those of their own class.
 
     A wrong class exchanges the roles of both classes. So the ratio of the two explanations is that of two frequencies:
-    how often the other class leads as far as here, and how often the own class does.
+    how often the other class leads as far as here, and how often the own class does. It may lead in two ways: on the
+    object, and elsewhere on the image.
     """
     table, pairs = evidence.table, evidence.pairs
     same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
@@ -100,11 +105,13 @@ def swapped(evidence: Evidence) -> Suspicions:
     own, other = (strongest(strength, pairs.object, chosen, len(table.objects)) for chosen in (same, ~same & free))
     strength = np.append(strength, 0.0)  # of none
     lead = strength[other] - strength[own]
-    slope = _slope(lead[evidence.accusable])
     gt = np.flatnonzero(evidence.accusable & (other >= 0))
     own, other = own[gt], other[gt]
     dt, iou = pairs.detection[other], pairs.iou[other]
     labelled, seen = table.objects.category[gt].astype(np.int64), table.detections.category[dt].astype(np.int64)
+    beside = np.zeros(len(table.objects))
+    beside[gt] = _beside(evidence, gt, seen)
+    slope, weight = _slopes(lead[evidence.accusable], beside[evidence.accusable])
     rarity = _rarity(labelled, seen, lead[gt] < 0)
     # The model hardly ever errs where it is most confident. So the clearest leads of the other class, as a share of
     # those of the own class, tell how many labels are wrong.
@@ -112,17 +119,72 @@ def swapped(evidence: Evidence) -> Suspicions:
     clearest = float(rarity[lead[gt] >= clear].sum())
     rate = min((clearest + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
     rival = np.append(table.detections.score[pairs.detection] * pairs.iou, np.nan)[own]
-    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, rate * rarity * np.exp(slope * lead[gt]))
+    odds = rate * rarity * np.exp(slope * lead[gt] + weight * beside[gt])
+    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, odds)
 
 
-def _slope(lead: Floats) -> float:
-    """The slope b for which exp(b x) is the ratio of the frequencies of -x and x: a logistic regression of the sign."""
-    slope = 1.0
+def _slopes(lead: Floats, beside: Floats) -> tuple[float, float]:
+    """The slopes b and c for which exp(b x + c y) is the ratio of the frequencies of (-x, -y) and (x, y).
+
+    It is a logistic regression of the sign. Newton's steps go along one slope after the other: both have limits.
+    The second has a normal prior: a few images do not tell what the others are like.
+    """
+    slopes = np.array([1.0, 0.0])
+    both, most, priors = np.stack([lead, beside], axis=1), (_STEEPEST, _INDEPENDENT), (1e-3, 1.0)
     for _ in range(_ENOUGH):
-        exchanged = chance(slope * lead)
-        curvature = float((lead**2 * exchanged * (1 - exchanged)).sum()) + 1e-3
-        slope -= float(np.clip((lead * exchanged).sum() / curvature, -2, 2))
-    return float(np.clip(slope, 0, _STEEPEST))
+        for at, column in enumerate(both.T):
+            exchanged = chance(combined(both, slopes))
+            gradient = float((column * exchanged).sum()) + priors[at] * slopes[at]
+            curvature = float((column**2 * exchanged * (1 - exchanged)).sum()) + priors[at]
+            slopes[at] = np.clip(slopes[at] - np.clip(gradient / curvature, -2, 2), 0, most[at])
+    return float(slopes[0]), float(slopes[1])
+
+
+def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
+    """(R,) how much better another class fits the rest of the image than the class of the label does, as a logarithm.
+
+    The rest of an image are the detections that do not overlap the object; the frequencies of classes are divided out.
+    Images have few of all classes: the classes on an image follow a Polya distribution. Its concentration, the one with
+    the highest likelihood of the labels, says how little an image tells.
+
+    Args:
+        evidence: The evidence.
+        gt: (R,) objects.
+        seen: (R,) the other class of each.
+    """
+    table, pairs = evidence.table, evidence.pairs
+    image, labelled = table.objects.image.astype(np.int64), table.objects.category.astype(np.int64)
+    category = table.detections.category.astype(np.int64)
+    right, rows = chance(evidence.alone), np.flatnonzero(evidence.accusable)
+    near = right[pairs.detection]
+    size = int(max(labelled.max(initial=0), category.max(initial=0))) + 1
+    share = (np.bincount(labelled[rows], minlength=size) + 0.5) / (len(rows) + 0.5 * size)
+    on_image = table.detections.image.astype(np.int64) * size + category
+    on_object = pairs.object.astype(np.int64) * size + category[pairs.detection]
+
+    def fits(objects: Rows, classes: Rows) -> Floats:
+        """The number of detections of these classes, over that by chance."""
+        everywhere = _sums(right, on_image, image[objects] * size + classes)
+        overlapping = _sums(near, on_object, objects * size + classes)
+        return np.maximum(everywhere - overlapping, 0) / share[classes]
+
+    own = fits(rows, labelled[rows])
+    total = _sums(right, table.detections.image, image[rows]) - _sums(near, pairs.object, rows)
+    low, high = _CONCENTRATIONS
+    for _ in range(_ENOUGH):
+        concentration = float(np.sqrt(low * high))
+        rises = float((1 / (own + concentration)).sum()) > float((1 / (total + concentration)).sum())
+        low, high = (concentration, high) if rises else (low, concentration)
+    fit: Floats = np.log(fits(gt, seen) + concentration) - np.log(fits(gt, labelled[gt]) + concentration)
+    return fit
+
+
+def _sums(values: Floats, keys: npt.NDArray[np.integer], wanted: Rows) -> Floats:
+    """(W,) the sum of the values of each wanted key; 0 for none."""
+    known, place = np.unique(np.concatenate([keys, wanted]), return_inverse=True)
+    place = place.reshape(-1)
+    found: Floats = np.bincount(place[: len(keys)], values, len(known))[place[len(keys) :]]
+    return found
 
 
 def _rarity(labelled: Rows, seen: Rows, counted: Flags) -> Floats:
