@@ -20,6 +20,7 @@ from ioukit._array_types import Flags, Floats, Rows
 from ioukit.label_errors.calibration import along, chance, combined, design_of, products, score_features
 from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, largest, matched_among, strongest
 from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
+from ioukit.overlap import elementwise_iou
 from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
 _FADES = 0.02  # score times IoU of the best detection on a box around nothing is seldom more
+
+# Of merged boxes.
+_USUAL_GAIN = 0.04  # in IoU, taken for the mean of so few neighbours
+_LARGEST_GAIN = 0.5  # detections match from an IoU of 0.5
+_MERGED = 20.0  # a gain says no more than this
 
 # Of badly drawn boxes.
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
@@ -84,8 +90,34 @@ def overlooked(evidence: Evidence) -> Suspicions:
     """
     rows = np.flatnonzero(evidence.open)
     none = np.full(len(rows), -1)
-    odds = evidence.annotated * np.exp(evidence.logits[rows])
+    odds = evidence.annotated * np.exp(evidence.logits[rows]) * _of_merged(evidence)[rows]
     return Suspicions(OVERLOOKED, none, rows, none, np.full(len(rows), np.nan), chance(evidence.logits[rows]), odds)
+
+
+def _of_merged(evidence: Evidence) -> Floats:
+    """(N,) how much likelier each detection is if an object is missing because its box was merged with another one.
+
+    The annotation then has a detection of its own, and the box around both detections fits it better. Where the label
+    is right, such a gain in IoU is small: its frequency falls exponentially. That is measured on detections that match
+    a neighbour. Of merged boxes, all gains are as frequent. It counts as far as both detections are right.
+    """
+    table, pairs = evidence.table, evidence.pairs
+    if evidence.object_boxes is None or evidence.detection_boxes is None or table.iou_type != "bbox":
+        return np.ones(len(table))
+    own = evidence.match_of[pairs.object]
+    same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
+    chosen = np.flatnonzero(same & evidence.accusable[pairs.object] & (own >= 0) & (own != pairs.detection))
+    dt, own, gt = pairs.detection[chosen], own[chosen], pairs.object[chosen]
+    one, two = evidence.detection_boxes[dt], evidence.detection_boxes[own]
+    low = np.minimum(one[:, :2], two[:, :2])
+    high = np.maximum(one[:, :2] + one[:, 2:], two[:, :2] + two[:, 2:])
+    both = np.concatenate([low, high - low], axis=1)
+    gain = elementwise_iou(both, evidence.object_boxes[gt], format="xywh") - evidence.match_iou[gt]
+    usual = gain[(gain > 0) & (evidence.match[dt] >= 0)]
+    fall = (len(usual) + _FEW) / (float(usual.sum()) + _FEW * _USUAL_GAIN)
+    ratio = np.clip(np.exp(fall * gain) / (fall * _LARGEST_GAIN), 1, _MERGED)
+    right = chance(evidence.alone[dt]) * chance(evidence.alone[own])
+    return np.maximum(largest(1 + right * (ratio - 1), dt, slice(None), len(table)), 1)
 
 
 def swapped(evidence: Evidence) -> Suspicions:
