@@ -198,7 +198,8 @@ def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
         """The number of detections of these classes, over that by chance."""
         everywhere = _sums(right, on_image, image[objects] * size + classes)
         overlapping = _sums(near, on_object, objects * size + classes)
-        return np.maximum(everywhere - overlapping, 0) / share[classes]
+        number: Floats = np.maximum(everywhere - overlapping, 0) / share[classes]
+        return number
 
     own = fits(rows, labelled[rows])
     total = _sums(right, table.detections.image, image[rows]) - _sums(near, pairs.object, rows)
@@ -213,10 +214,9 @@ def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
 
 def _sums(values: Floats, keys: npt.NDArray[np.integer], wanted: Rows) -> Floats:
     """(W,) the sum of the values of each wanted key; 0 for none."""
-    known, place = np.unique(np.concatenate([keys, wanted]), return_inverse=True)
-    place = place.reshape(-1)
-    found: Floats = np.bincount(place[: len(keys)], values, len(known))[place[len(keys) :]]
-    return found
+    place = np.unique(np.concatenate([keys, wanted]), return_inverse=True)[1].reshape(-1)
+    sums: Floats = np.bincount(place[: len(keys)], values, len(place)).astype(np.float64)
+    return sums[place[len(keys) :]]
 
 
 def _rarity(labelled: Rows, seen: Rows, counted: Flags) -> Floats:
