@@ -227,6 +227,41 @@ def test_a_class_that_is_always_swapped_for_another_is_found() -> None:
     assert right.mean() > 0.7
 
 
+def test_the_rest_of_the_image_tells_the_class() -> None:
+    """Two objects with the same label and detections: one among objects of the other class, one among its own."""
+    rng = np.random.default_rng(0)
+    images, kinds = np.repeat(np.arange(60), 5), np.repeat(np.arange(60) % 2, 5)
+    boxes = np.tile(np.stack([np.arange(5) * 100.0, *np.full((3, 5), 50.0)], axis=1), (60, 1))
+    scores = np.stack([rng.uniform(0.4, 0.9, len(images)), rng.uniform(0.05, 0.6, len(images))])
+    doubtful = np.array([0, 5])  # in an image of class 0 and in one of class 1
+    labels = kinds.copy()
+    labels[doubtful] = 1
+    classes = np.stack([kinds, 1 - kinds])
+    classes[:, doubtful], scores[:, doubtful] = np.array([[0], [1]]), np.array([[0.5], [0.4]])
+    truth = GroundTruth.from_arrays(image_ids=images, category_ids=labels, boxes=boxes)
+    found = Detections.from_arrays(
+        image_ids=np.tile(images, 2), category_ids=classes.ravel(), boxes=np.tile(boxes, (2, 1)), scores=scores.ravel()
+    )
+    rows = find_label_errors(evaluate(truth, found)).chosen(kinds=["swapped"]).rows()
+    strange, usual = (next(row.score for row in rows if row.annotation_id == at) for at in truth.ids[doubtful])
+    assert strange > 5 * usual
+
+
+def test_an_object_inside_a_merged_box_is_found() -> None:
+    """Two detections match nothing and overlap an annotation. One annotation is the box around it and its own one."""
+    rng = np.random.default_rng(0)
+    boxes = np.tile([[100.0, 100.0, 60.0, 50.0], [160.0, 100.0, 40.0, 50.0]], (80, 1))
+    detections, scores = boxes + rng.uniform(-2, 2, boxes.shape), rng.uniform(0.4, 0.9, 160)
+    boxes[0], boxes[2] = [100.0, 100.0, 100.0, 50.0], [100.0, 100.0, 80.0, 50.0]
+    detections[:4], scores[:4] = [[100.0, 100.0, 60.0, 50.0], [160.0, 100.0, 40.0, 50.0]] * 2, 0.6
+    images, kept = np.repeat(np.arange(80), 2), np.setdiff1d(np.arange(160), [1, 3])
+    truth = GroundTruth.from_arrays(image_ids=images[kept], category_ids=kept * 0, boxes=boxes[kept])
+    found = Detections.from_arrays(image_ids=images, category_ids=images * 0, boxes=detections, scores=scores)
+    rows = find_label_errors(evaluate(truth, found)).chosen(kinds=["overlooked"]).rows()
+    merged, part = (next(row.score for row in rows if row.image_id == image) for image in (0, 1))
+    assert merged > 3 * part
+
+
 def test_boxes_around_nothing_do_not_teach_what_is_found() -> None:
     """They are small. Were they taken for misses, small objects would seem to be missed often, which excuses them."""
     truth, found = street(60, seed=4)

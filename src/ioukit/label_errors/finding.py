@@ -30,7 +30,7 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
     - **Overlooked**: a detection matches no object, although detections like it usually match one.
     - **Badly drawn**: the detection of an object overlaps it less than detections like it overlap their objects.
     - **Swapped**: a detection of another class overlaps the object, and is stronger than those of its own class.
-      Strength is the score, less if the IoU is below 0.7.
+      Strength is the score, less if the IoU is below 0.7. The classes on the rest of the image count, too.
     - **Doubled**: two objects overlap more than two objects usually do. The one with less support is accused.
     - **Spurious**: no detection lies on an object of a class and size that is usually found.
 

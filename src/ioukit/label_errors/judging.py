@@ -20,9 +20,12 @@ from ioukit._array_types import Flags, Floats, Rows
 from ioukit.label_errors.calibration import along, chance, combined, design_of, products, score_features
 from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, largest, matched_among, strongest
 from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
+from ioukit.overlap import elementwise_iou
 from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ioukit.label_errors.evidence import Evidence
 
 
@@ -38,6 +41,8 @@ _ENOUGH = 30  # steps of EM and of Newton's method
 # Of wrong classes.
 _CLEAR = 0.1  # of the objects, those where the own class leads most
 _STEEPEST = 30.0
+_INDEPENDENT = 1.0  # what the rest of an image says counts once at most
+_CONCENTRATIONS = 0.1, 1000.0  # at the most, an image tells nothing about its next object
 _PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
 
 # Of doubles and boxes around nothing.
@@ -45,6 +50,11 @@ _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
 _FADES = 0.02  # score times IoU of the best detection on a box around nothing is seldom more
+
+# Of merged boxes.
+_USUAL_GAIN = 0.04  # in IoU, taken for the mean of so few neighbours
+_LARGEST_GAIN = 0.5  # detections match from an IoU of 0.5
+_MERGED = 20.0  # a gain says no more than this
 
 # Of badly drawn boxes.
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
@@ -80,15 +90,42 @@ def overlooked(evidence: Evidence) -> Suspicions:
     """
     rows = np.flatnonzero(evidence.open)
     none = np.full(len(rows), -1)
-    odds = evidence.annotated * np.exp(evidence.logits[rows])
+    odds = evidence.annotated * np.exp(evidence.logits[rows]) * _of_merged(evidence)[rows]
     return Suspicions(OVERLOOKED, none, rows, none, np.full(len(rows), np.nan), chance(evidence.logits[rows]), odds)
+
+
+def _of_merged(evidence: Evidence) -> Floats:
+    """(N,) how much likelier each detection is if an object is missing because its box was merged with another one.
+
+    The annotation then has a detection of its own, and the box around both detections fits it better. Where the label
+    is right, such a gain in IoU is small: its frequency falls exponentially. That is measured on detections that match
+    a neighbour. Of merged boxes, all gains are as frequent. It counts as far as both detections are right.
+    """
+    table, pairs = evidence.table, evidence.pairs
+    if evidence.object_boxes is None or evidence.detection_boxes is None or table.iou_type != "bbox":
+        return np.ones(len(table))
+    own = evidence.match_of[pairs.object]
+    same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
+    chosen = np.flatnonzero(same & evidence.accusable[pairs.object] & (own >= 0) & (own != pairs.detection))
+    dt, own, gt = pairs.detection[chosen], own[chosen], pairs.object[chosen]
+    one, two = evidence.detection_boxes[dt], evidence.detection_boxes[own]
+    low = np.minimum(one[:, :2], two[:, :2])
+    high = np.maximum(one[:, :2] + one[:, 2:], two[:, :2] + two[:, 2:])
+    both = np.concatenate([low, high - low], axis=1)
+    gain = elementwise_iou(both, evidence.object_boxes[gt], format="xywh") - evidence.match_iou[gt]
+    usual = gain[(gain > 0) & (evidence.match[dt] >= 0)]
+    fall = (len(usual) + _FEW) / (float(usual.sum()) + _FEW * _USUAL_GAIN)
+    ratio = np.clip(np.exp(fall * gain) / (fall * _LARGEST_GAIN), 1, _MERGED)
+    right = chance(evidence.alone[dt]) * chance(evidence.alone[own])
+    return np.maximum(largest(1 + right * (ratio - 1), dt, slice(None), len(table)), 1)
 
 
 def swapped(evidence: Evidence) -> Suspicions:
     """Objects on which an unmatched detection of another class lies, by its lead over those of their own class.
 
     A wrong class exchanges the roles of both classes. So the ratio of the two explanations is that of two frequencies:
-    how often the other class leads as far as here, and how often the own class does.
+    how often the other class leads as far as here, and how often the own class does. It may lead in two ways: on the
+    object, and elsewhere on the image.
     """
     table, pairs = evidence.table, evidence.pairs
     same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
@@ -100,11 +137,13 @@ def swapped(evidence: Evidence) -> Suspicions:
     own, other = (strongest(strength, pairs.object, chosen, len(table.objects)) for chosen in (same, ~same & free))
     strength = np.append(strength, 0.0)  # of none
     lead = strength[other] - strength[own]
-    slope = _slope(lead[evidence.accusable])
     gt = np.flatnonzero(evidence.accusable & (other >= 0))
     own, other = own[gt], other[gt]
     dt, iou = pairs.detection[other], pairs.iou[other]
     labelled, seen = table.objects.category[gt].astype(np.int64), table.detections.category[dt].astype(np.int64)
+    beside = np.zeros(len(table.objects))
+    beside[gt] = _beside(evidence, gt, seen)
+    slope, weight = _slopes(lead[evidence.accusable], beside[evidence.accusable])
     rarity = _rarity(labelled, seen, lead[gt] < 0)
     # The model hardly ever errs where it is most confident. So the clearest leads of the other class, as a share of
     # those of the own class, tell how many labels are wrong.
@@ -112,17 +151,72 @@ def swapped(evidence: Evidence) -> Suspicions:
     clearest = float(rarity[lead[gt] >= clear].sum())
     rate = min((clearest + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
     rival = np.append(table.detections.score[pairs.detection] * pairs.iou, np.nan)[own]
-    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, rate * rarity * np.exp(slope * lead[gt]))
+    odds = rate * rarity * np.exp(slope * lead[gt] + weight * beside[gt])
+    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, odds)
 
 
-def _slope(lead: Floats) -> float:
-    """The slope b for which exp(b x) is the ratio of the frequencies of -x and x: a logistic regression of the sign."""
-    slope = 1.0
+def _slopes(lead: Floats, beside: Floats) -> tuple[float, float]:
+    """The slopes b and c for which exp(b x + c y) is the ratio of the frequencies of (-x, -y) and (x, y).
+
+    It is a logistic regression of the sign. Newton's steps go along one slope after the other: both have limits.
+    The second has a normal prior: a few images do not tell what the others are like.
+    """
+    slopes = np.array([1.0, 0.0])
+    both, most, priors = np.stack([lead, beside], axis=1), (_STEEPEST, _INDEPENDENT), (1e-3, 1.0)
     for _ in range(_ENOUGH):
-        exchanged = chance(slope * lead)
-        curvature = float((lead**2 * exchanged * (1 - exchanged)).sum()) + 1e-3
-        slope -= float(np.clip((lead * exchanged).sum() / curvature, -2, 2))
-    return float(np.clip(slope, 0, _STEEPEST))
+        for at, column in enumerate(both.T):
+            exchanged = chance(combined(both, slopes))
+            gradient = float((column * exchanged).sum()) + priors[at] * slopes[at]
+            curvature = float((column**2 * exchanged * (1 - exchanged)).sum()) + priors[at]
+            slopes[at] = np.clip(slopes[at] - np.clip(gradient / curvature, -2, 2), 0, most[at])
+    return float(slopes[0]), float(slopes[1])
+
+
+def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
+    """(R,) how much better another class fits the rest of the image than the class of the label does, as a logarithm.
+
+    The rest of an image are the detections that do not overlap the object; the frequencies of classes are divided out.
+    Images have few of all classes: the classes on an image follow a Polya distribution. Its concentration, the one with
+    the highest likelihood of the labels, says how little an image tells.
+
+    Args:
+        evidence: The evidence.
+        gt: (R,) objects.
+        seen: (R,) the other class of each.
+    """
+    table, pairs = evidence.table, evidence.pairs
+    image, labelled = table.objects.image.astype(np.int64), table.objects.category.astype(np.int64)
+    category = table.detections.category.astype(np.int64)
+    right, rows = chance(evidence.alone), np.flatnonzero(evidence.accusable)
+    near = right[pairs.detection]
+    size = int(max(labelled.max(initial=0), category.max(initial=0))) + 1
+    share = (np.bincount(labelled[rows], minlength=size) + 0.5) / (len(rows) + 0.5 * size)
+    on_image = table.detections.image.astype(np.int64) * size + category
+    on_object = pairs.object.astype(np.int64) * size + category[pairs.detection]
+
+    def fits(objects: Rows, classes: Rows) -> Floats:
+        """The number of detections of these classes, over that by chance."""
+        everywhere = _sums(right, on_image, image[objects] * size + classes)
+        overlapping = _sums(near, on_object, objects * size + classes)
+        number: Floats = np.maximum(everywhere - overlapping, 0) / share[classes]
+        return number
+
+    own = fits(rows, labelled[rows])
+    total = _sums(right, table.detections.image, image[rows]) - _sums(near, pairs.object, rows)
+    low, high = _CONCENTRATIONS
+    for _ in range(_ENOUGH):
+        concentration = float(np.sqrt(low * high))
+        rises = float((1 / (own + concentration)).sum()) > float((1 / (total + concentration)).sum())
+        low, high = (concentration, high) if rises else (low, concentration)
+    fit: Floats = np.log(fits(gt, seen) + concentration) - np.log(fits(gt, labelled[gt]) + concentration)
+    return fit
+
+
+def _sums(values: Floats, keys: npt.NDArray[np.integer], wanted: Rows) -> Floats:
+    """(W,) the sum of the values of each wanted key; 0 for none."""
+    place = np.unique(np.concatenate([keys, wanted]), return_inverse=True)[1].reshape(-1)
+    sums: Floats = np.bincount(place[: len(keys)], values, len(place)).astype(np.float64)
+    return sums[place[len(keys) :]]
 
 
 def _rarity(labelled: Rows, seen: Rows, counted: Flags) -> Floats:
