@@ -201,14 +201,16 @@ def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
         number: Floats = np.maximum(everywhere - overlapping, 0) / share[classes]
         return number
 
-    own = fits(rows, labelled[rows])
-    total = _sums(right, table.detections.image, image[rows]) - _sums(near, pairs.object, rows)
+    own = np.zeros(len(labelled))
+    own[rows] = fits(rows, labelled[rows])
+    of_images = np.bincount(table.detections.image, right, minlength=len(table.image_ids))
+    total = of_images[image] - np.bincount(pairs.object, near, minlength=len(labelled))
     low, high = _CONCENTRATIONS
     for _ in range(_ENOUGH):
         concentration = float(np.sqrt(low * high))
-        rises = float((1 / (own + concentration)).sum()) > float((1 / (total + concentration)).sum())
+        rises = float((1 / (own[rows] + concentration)).sum()) > float((1 / (total[rows] + concentration)).sum())
         low, high = (concentration, high) if rises else (low, concentration)
-    fit: Floats = np.log(fits(gt, seen) + concentration) - np.log(fits(gt, labelled[gt]) + concentration)
+    fit: Floats = np.log(fits(gt, seen) + concentration) - np.log(own[gt] + concentration)
     return fit
 
 
