@@ -150,6 +150,9 @@ def test_rounded_boxes_are_found() -> None:
     of_stride = 16 * np.round(corners / 16)
     of_stride[:, 2:] -= of_stride[:, :2]
     assert "multiples of 16 pixels" in suspected(TRUTH, with_boxes(FOUND, of_stride), "rounding")["detections_rounded"]
+    of_stride = 8 * np.round(corners / 8)
+    of_stride[:, 2:] -= of_stride[:, :2]
+    assert "multiples of 8 pixels" in suspected(TRUTH, with_boxes(FOUND, of_stride), "rounding")["detections_rounded"]
     whole = with_boxes(TRUTH, np.round(TRUTH.boxes)), with_boxes(FOUND, np.round(FOUND.boxes))
     assert not suspected(*whole, "rounding")
     enlarged = with_boxes(whole[0], 8 * whole[0].boxes), with_boxes(whole[1], 8 * whole[1].boxes)
@@ -348,6 +351,65 @@ def test_a_car_that_is_parked_before_a_fixed_camera_is_one_coincidence(*, parked
         scores=rng.random(300),
     )
     assert ("detections_partly_moved" in suspected(truth, found, "places")) is not parked
+
+
+def in_rows(columns: int, rows: int, images: int) -> tuple[GroundTruth, Detections]:
+    """Objects at a pitch of 60 pixels. Some places are free, some objects are missed, some free places detected."""
+    rng = np.random.default_rng(0)
+    grid = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1).reshape(-1, 2)
+    begin = 40 + rng.normal(0, 8, (images, 2))
+    taken = rng.random((images, len(grid))) < 0.7
+    boxes = np.full((images, len(grid), 4), 44.0)
+    boxes[:, :, :2] = begin[:, None] + 60 * grid
+    seen = rng.random(taken.shape) < np.where(taken, 0.6, 0.2)
+    image = np.repeat(np.arange(images), len(grid)).reshape(taken.shape)
+    truth = GroundTruth.from_arrays(
+        image_ids=image[taken],
+        category_ids=np.ones(taken.sum()),
+        boxes=boxes[taken],
+        images=np.arange(images),
+        sizes=np.full((images, 2), (800, 560)),
+    )
+    found = Detections.from_arrays(
+        image_ids=image[seen],
+        category_ids=np.ones(seen.sum()),
+        boxes=boxes[seen] + rng.normal(0, 1.5, (seen.sum(), 4)),
+        scores=rng.random(seen.sum()),
+    )
+    return truth, found
+
+
+@pytest.mark.parametrize("moved", [True, False])
+@pytest.mark.parametrize(("columns", "rows", "images"), [(12, 8, 70), (8, 1, 200)])
+def test_rows_at_a_pitch_are_not_moved_by_it(columns: int, rows: int, images: int, *, moved: bool) -> None:
+    """An object that is missed has neighbours in all directions. Of many objects, not all are looked at."""
+    truth, found = in_rows(columns, rows, images)
+    some = np.arange(0, images, 5)
+    wrong = with_boxes(found, np.add(found.boxes, [31, -22, 0, 0]), some if moved else np.arange(0))
+    case = Case(Data(truth, wrong))
+    assert ("detections_moved" in {one.code for one in RULES["places"].function()(case)}) is moved
+    if not moved:
+        assert not suspected(truth, wrong, "places")
+
+
+def test_a_goal_before_a_fixed_camera_is_not_cut() -> None:
+    rng, images = np.random.default_rng(0), np.arange(100)
+    goals = np.tile([[150.0, 400, 90, 190], [1680, 400, 90, 190]], (100, 1))
+    players = np.column_stack(
+        [rng.uniform(100, 1700, (1000, 1)), rng.uniform(200, 800, (1000, 1)), np.full((1000, 2), 80)]
+    )
+    truth = GroundTruth.from_arrays(
+        image_ids=np.append(np.repeat(images, 2), np.repeat(images, 10)),
+        category_ids=np.ones(1200),
+        boxes=np.append(goals, players, axis=0),
+        images=images,
+        sizes=np.full((100, 2), (1920, 1080)),
+    )
+    loose = truth.boxes * [1, 1, 1.12, 1.12]
+    found = Detections.from_arrays(
+        image_ids=truth.image_ids, category_ids=truth.category_ids, boxes=loose, scores=rng.random(1200)
+    )
+    assert not suspected(truth, found, "cuts")
 
 
 @pytest.mark.parametrize("lost", [0, 150])

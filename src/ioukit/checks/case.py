@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.checks.repairs.repair import Repair
+    from ioukit.checks.repairs.repair import Repair, Side
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import Protocol
     from ioukit.typing import FloatArray
@@ -167,12 +167,20 @@ class Case:
 
     @cached_property
     def pairs(self) -> Pairs:
+        """The pairs of all images."""
+        return self.pairs_on()
+
+    def pairs_on(self, images: Rows | None = None) -> Pairs:
         """Pairs of detections and objects, crowds left out: up to 100 detections of an image, those of highest score.
 
         If there are more than 200,000 pairs, objects are left out, spread evenly over the images.
+
+        Args:
+            images: The positions of the images that are looked at; ``None`` for all.
         """
         gt, places = self.ground_truth, self.places
-        objects = np.flatnonzero(~gt.crowd & (gt.boxes[:, 2:] > 0).all(axis=1))
+        kept = ~gt.crowd & (gt.boxes[:, 2:] > 0).all(axis=1)
+        objects = np.flatnonzero(kept if images is None else kept & np.isin(self.object_places, images))
         objects = objects[np.argsort(self.object_places[objects], kind="stable")]
         rows = np.lexsort((-self.detections.scores, places))
         rows = rows[places[rows] >= 0]
@@ -207,13 +215,13 @@ class Case:
         """(P,) the IoU of the pairs."""
         return self.overlaps_of(self.detections.boxes)
 
-    def overlaps_of(
-        self, boxes: FloatArray, objects: FloatArray | None = None, *, pairs: Pairs | None = None
-    ) -> FloatArray:
-        """(P,) the IoU of the pairs for other boxes of all detections, and of all objects."""
+    def overlaps_of(self, boxes: FloatArray, side: Side = "detections", *, pairs: Pairs | None = None) -> FloatArray:
+        """(P,) the IoU of the pairs for other boxes of one side."""
         pairs = self.pairs if pairs is None else pairs
-        others = self.ground_truth.boxes if objects is None else objects
-        return _iou(_corners(boxes)[pairs.detections], _corners(others)[pairs.objects])
+        ours, theirs = boxes, self.ground_truth.boxes
+        if side == "ground_truth":
+            ours, theirs = self.detections.boxes, boxes
+        return _iou(_corners(ours)[pairs.detections], _corners(theirs)[pairs.objects])
 
     def labels(self, images: Rows) -> tuple[int | str, ...]:
         """The ids of images, for their positions."""

@@ -68,7 +68,8 @@ FAULTS = (
         "Offsets of tiles or crops lost, boxes turned about a corner",
         ("*_moved",),
         "AP too low",
-        "Boxes without a partner have one at another place, much oftener than by chance",
+        "Boxes without a partner have one at another place, much oftener than by chance, or than in the opposite "
+        "direction",
         "Add the offset",
     ),
     Fault(

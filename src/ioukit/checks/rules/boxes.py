@@ -14,7 +14,7 @@ from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
 from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.checks.repairs.boxes import FORMATS, as_pixels, as_xywh
 from ioukit.checks.repairs.repair import Repair
-from ioukit.checks.rules.readings import Reading, best_reading
+from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
@@ -81,9 +81,13 @@ def readings(case: Case) -> Iterator[Suspicion]:
     for side in ("detections", "ground_truth"):
         best: tuple[Reading, _Candidate] | None = None
         for candidate in _candidates(case, side):
-            both = (candidate.boxes, None) if side == "detections" else (case.detections.boxes, candidate.boxes)
-            reading = best_reading(case.overlaps, case.overlaps_of(*both), case.pairs, case.ground_truth.boxes)
-            if reading is not None and (best is None or reading.gain > best[0].gain):
+            then = case.overlaps_of(candidate.boxes, side)
+            reading = best_reading(case.overlaps, then, case.pairs, case.ground_truth.boxes)
+            if (
+                reading is not None
+                and (best is None or reading.gain > best[0].gain)
+                and holds(case, side, candidate.boxes, reading)
+            ):
                 best = reading, candidate
         if best is not None:
             yield _suspicion(case, side, *best)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._words_and_colours import percent
+from ioukit.checks.case import different
 from ioukit.checks.rules.boxes import NAMES
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -36,7 +37,8 @@ def cuts(case: Case) -> Iterator[Suspicion]:
         met, beyond = _go_on(case, side)
         for ends, where, least in _places(case, side):
             count, there = int(ends.sum()), met & ends
-            if count < max(FEWEST, least * len(data)) or not there.any():
+            # A goal before a fixed camera ends at one place, too: in all frames together, it is one box.
+            if count < least * len(data) or not there.any() or different(data.boxes[ends]) < FEWEST:
                 continue
             often = float(beyond[there].mean())
             if often >= OFTEN_BEYOND:

@@ -9,7 +9,7 @@ import numpy as np
 from ioukit.checks.case import MATCH
 from ioukit.checks.repairs.boxes import MODES, on_image, unit_scales
 from ioukit.checks.repairs.repair import Repair
-from ioukit.checks.rules.readings import Reading, best_reading
+from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
@@ -71,9 +71,14 @@ def frames(case: Case) -> Iterator[Suspicion]:
     for mode in MODES if sizes_are_known else ("factor",):
         for size in _sizes(case, mode):
             size = _refined(case, mode, size)  # noqa: PLW2901 - the same size, more exactly
-            then = case.overlaps_of(_boxes(case, mode, size), pairs=pairs)
+            boxes = _boxes(case, mode, size)
+            then = case.overlaps_of(boxes, pairs=pairs)
             reading = best_reading(now, then, pairs, case.ground_truth.boxes, fewest_objects=FEWEST_OBJECTS)
-            if reading is not None and (best is None or reading.gain > 1.02 * best.reading.gain):
+            if (
+                reading is not None
+                and (best is None or reading.gain > 1.02 * best.reading.gain)
+                and holds(case, "detections", boxes, reading)
+            ):
                 best = _Frame(mode, size, reading)
     if best is not None:
         yield _suspicion(case, best)

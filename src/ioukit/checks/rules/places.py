@@ -16,7 +16,7 @@ from ioukit.checks.case import different, pairwise_iou
 from ioukit.checks.repairs.boxes import TURNS, turned, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
-from ioukit.checks.rules.readings import Reading, best_reading
+from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MISSED, FOUND = 0.3, 0.6  # the best IoU of a box that has no partner, and of on
 FEWEST, FEWEST_IMAGES, LEAST_SHARE, TIMES_EXPECTED = 6, 10, 0.03, 3.0
 SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
 OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a little too large
-OFFSET_BIN = 8.0  # pixels
+OFFSET_BIN, MOST_OFFSETS = 8.0, 3  # pixels, and how many offsets are tried
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
 MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
 BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 100
@@ -76,7 +76,10 @@ def places(case: Case) -> Iterator[Suspicion]:
         return
     now = case.overlaps_of(case.detections.boxes, pairs=case.fewer_pairs)
     for side in NAMES:
-        tried = [_Tried(place, _overlaps(case, side, place.boxes)) for place in _places(case, side, now)]
+        tried = [
+            _Tried(place, case.overlaps_of(place.boxes, side, pairs=case.fewer_pairs))
+            for place in _places(case, side, now)
+        ]
         yield from _of_images(case, side, now, tried) or _of_rows(case, side, now, tried)
     yield from _of_other_images(case)
 
@@ -131,25 +134,26 @@ def _factors(case: Case, side: Side) -> list[float]:
 
 
 def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float]]:
-    """By how much boxes without a partner are moved from one of the same size, the most frequent first."""
+    """By how much boxes without a partner are moved from one of the same size, the most frequent first.
+
+    In rows at a pitch, a neighbour is as near in the opposite direction: what that gives is expected by chance.
+    """
     apart, ratios, sides = _votes(case, side)
     pairs = case.fewer_pairs
     lonely = np.repeat(pairs.best(now) < MISSED, np.diff(np.append(pairs.starts, len(pairs.objects))))
     with np.errstate(all="ignore"):
         same = (np.abs(ratios) <= SAME_SIZE).all(axis=1) & (np.abs(apart) > sides / 2).any(axis=1) & lonely
-    _, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
-    found = []
-    for at in np.argsort(-times, kind="stable")[:3].tolist():
-        if times[at] >= FEWEST:
+    bins, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
+    found: list[tuple[float, float]] = []
+    order = np.argsort(-times, kind="stable")
+    for at in order[: int((times >= FEWEST).sum())].tolist():
+        opposite = float(times[(bins == -bins[at]).all(axis=1)].sum())
+        if times[at] >= TIMES_EXPECTED * (opposite + math.sqrt(opposite)):
             x, y = np.median(apart[same][where.reshape(-1) == at], axis=0).tolist()
             found.append((x, y))
+        if len(found) == MOST_OFFSETS:
+            break
     return found
-
-
-def _overlaps(case: Case, side: Side, boxes: FloatArray) -> FloatArray:
-    """(P,) the IoU of the pairs with other boxes of one side."""
-    both = (boxes, None) if side == "detections" else (case.detections.boxes, boxes)
-    return case.overlaps_of(*both, pairs=case.fewer_pairs)
 
 
 def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:
@@ -157,7 +161,11 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
     best: tuple[Reading, _Place] | None = None
     for place, then in tried:
         reading = best_reading(now, then, case.fewer_pairs, case.ground_truth.boxes, fewest_objects=FEWEST)
-        if reading is not None and (best is None or reading.gain > best[0].gain):
+        if (
+            reading is not None
+            and (best is None or reading.gain > best[0].gain)
+            and holds(case, side, place.boxes, reading)
+        ):
             best = reading, place
     if best is None:
         return []
@@ -183,7 +191,8 @@ def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> li
     best: tuple[int, int, _Place, str] | None = None
     for place, then in tried:
         of_rows = {"objects": (case.ground_truth.boxes[pairs.objects[pairs.starts]], pairs.best(now), pairs.best(then))}
-        if side == "detections":
+        # If objects are left out, their detections only look as if they had no partner.
+        if side == "detections" and pairs is case.pairs:
             rows, row = np.unique(pairs.detections, return_inverse=True)
             both = np.zeros((2, len(rows)))
             np.maximum.at(both[0], row, now)

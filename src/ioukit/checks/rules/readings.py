@@ -11,7 +11,8 @@ from ioukit.checks.case import different
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ioukit.checks.case import Pairs
+    from ioukit.checks.case import Case, Pairs
+    from ioukit.checks.repairs.repair import Side
     from ioukit.typing import FloatArray
 
 
@@ -81,6 +82,26 @@ def best_reading(
     if different(boxes[rows[np.isin(pairs.images[pairs.starts], images[some])]]) >= fewest_objects:
         return _reading(gain[some], now[some], then[some], objects[some], images[some])
     return None
+
+
+def holds(case: Case, side: Side, boxes: FloatArray, reading: Reading) -> bool:
+    """Whether the images that a reading is better on are better with all of their objects, too.
+
+    Of many objects, only a few of each image are looked at. In rows at a pitch, another reading puts the detections of
+    neighbours on them. On some of many images this looks better, because these few objects are missed.
+
+    Args:
+        case: The data.
+        side: Whose boxes are read otherwise.
+        boxes: (N, 4) how they are read.
+        reading: How much better they match.
+    """
+    if reading.images is None:
+        return True
+    pairs = case.pairs_on(reading.images)
+    _, now, _ = pairs.per_image(pairs.best(case.overlaps_of(case.detections.boxes, pairs=pairs)))
+    _, then, _ = pairs.per_image(pairs.best(case.overlaps_of(boxes, side, pairs=pairs)))
+    return float((then - now).mean()) >= LARGE
 
 
 def _reading(

@@ -21,6 +21,7 @@ STEPS = (64.0, 32.0, 16.0, 8.0, 4.0)  # pixels
 DIGITS = (10.0, 100.0)  # parts of the image
 EXACT = 1e-3
 FEWEST, LEAST_SHARE = 20, 0.1
+NEARLY = 0.9  # as many boxes as of the step that most boxes have
 LEAST_STEP = 0.04  # of the side of a typical box: a smaller step costs nothing
 
 
@@ -36,23 +37,26 @@ def rounded(case: Case) -> Iterator[Suspicion]:
         data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
         if not len(data):
             continue
-        least = max(2.0, LEAST_STEP * float(np.median(np.sqrt(np.abs(data.boxes[:, 2:].prod(axis=1))))))
+        typical = float(np.median(np.sqrt(np.abs(data.boxes[:, 2:].prod(axis=1)))))
+        least = max(2.0, LEAST_STEP * typical)
         corners = np.concatenate([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]], axis=1)
         image = np.tile(np.nan_to_num(sizes, nan=1.0), 2)
         tried = [(f"{step:g} pixels", corners / step, step) for step in STEPS]
         tried += [
             (f"{percent(1 / parts)} of the image", corners / image * parts, image.min() / parts) for parts in DIGITS
         ]
-        for what, steps, size in tried:
-            on_grid = _whole(steps) & ~_at_the_border(corners, image)
-            count = int(on_grid.sum())
-            if size > least and count >= max(FEWEST, LEAST_SHARE * len(data)):
-                yield Suspicion(
-                    f"{side}_rounded", "likely",
-                    f"the corners of {count:,} of {len(data):,} boxes of the {name} are multiples of {what}",
-                    count, len(data), "write the numbers with all their digits",
-                )  # fmt: skip
-                break
+        inside = ~_at_the_border(corners, image)
+        counts = {what: int((_whole(steps) & inside).sum()) for what, steps, size in tried if size > least}
+        most = max(counts.values(), default=0)
+        if most >= max(FEWEST, LEAST_SHARE * len(data)):
+            # Of multiples of 8, some are multiples of 16; multiples of 16 are all multiples of 8.
+            what = next(step for step, count in counts.items() if count >= NEARLY * most)
+            yield Suspicion(
+                f"{side}_rounded", "likely",
+                f"the corners of {counts[what]:,} of {len(data):,} boxes of the {name} are multiples of {what}; the "
+                f"side of a typical box is {typical:.0f} pixels",
+                counts[what], len(data), "write the numbers with all their digits",
+            )  # fmt: skip
 
 
 def _whole(steps: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
