@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FEWEST = 10
 SAME_NUMBER, SAME_PLACE = 0.05, 0.02  # shares of the rows; by chance, one box in some hundred ends at a given place
 INSIDE, EXACT = 8.0, 0.5  # pixels
-MARGIN, OVERLAPS, OFTEN_BEYOND = 0.1, 0.2, 0.2
+MARGIN, OVERLAPS, OFTEN_BEYOND, TIMES_USUAL = 0.1, 0.2, 0.2, 2.0
 TILES = ((1, 2), (1, 3), (2, 3), (1, 4), (3, 4))
 
 
@@ -35,40 +35,42 @@ def cuts(case: Case) -> Iterator[Suspicion]:
     for side, name in NAMES.items():
         data = case.data.of(side)
         met, beyond = _go_on(case, side)
-        for ends, where, least in _places(case, side):
-            count, there = int(ends.sum()), met & ends
+        for ends, where, least, axis in _places(case, side):
+            count, there, elsewhere = int(ends.sum()), met & ends, met & ~ends
             # A goal before a fixed camera ends at one place, too: in all frames together, it is one box.
             if count < least * len(data) or not there.any() or different(data.boxes[ends]) < FEWEST:
                 continue
-            often = float(beyond[there].mean())
-            if often >= OFTEN_BEYOND:
+            often = float(beyond[there, axis].mean())
+            usual = float(beyond[elsewhere, axis].mean()) if elsewhere.any() else 0.0
+            if often >= max(OFTEN_BEYOND, TIMES_USUAL * usual):
                 yield Suspicion(
                     "detections_cut" if side == "detections" else "annotations_cut", "likely",
                     f"{count:,} of {len(data):,} boxes of the {name} end at {where}, inside their images, and those of "
                     f"the {NAMES['ground_truth' if side == 'detections' else 'detections']} go on there in "
-                    f"{percent(often, 0)} of the pairs: they were cut at the border of another image, or of a "
-                    "tile",
+                    f"{percent(often, 0)} of the pairs, {percent(usual, 0)} elsewhere: they were cut at the border of "
+                    "another image, or of a tile",
                     count, len(data), "cut boxes at the size of their own image, and merge those of neighbouring tiles",
                     examples(dict.fromkeys(data.image_labels()[ends].tolist())),
                 )  # fmt: skip
                 break
 
 
-def _places(case: Case, side: Side) -> Iterator[tuple[NDArray[np.bool_], str, float]]:
-    """Which boxes end at each place, the place in words, and which share of the boxes is suspicious."""
+def _places(case: Case, side: Side) -> Iterator[tuple[NDArray[np.bool_], str, float, int]]:
+    """Which boxes end at each place, the place in words, which share of the boxes is suspicious, and the axis."""
     ends = _ends(case, side)
     sizes = case.sizes if side == "detections" else case.object_sizes
     for axis, (name, own, other) in enumerate((("x", "width", "height"), ("y", "height", "width"))):
         values, size = ends[:, axis], sizes[:, axis]
         inside = values < size - INSIDE
-        yield inside & (np.abs(values - sizes[:, 1 - axis]) <= EXACT), f"the {other} of the image in {name}", SAME_PLACE
+        at_other_side = inside & (np.abs(values - sizes[:, 1 - axis]) <= EXACT)
+        yield at_other_side, f"the {other} of the image in {name}", SAME_PLACE, axis
         for part, of in TILES:
             at_tile = inside & (np.abs(values - size * part / of) <= EXACT)
-            yield at_tile, f"{part}/{of} of the {own} of the image", SAME_PLACE
+            yield at_tile, f"{part}/{of} of the {own} of the image", SAME_PLACE, axis
         numbers, times = np.unique(values[inside], return_counts=True)
         if len(numbers):
             common = float(numbers[np.argmax(times)])
-            yield inside & (values == common), f"{name} = {common:g}", SAME_NUMBER
+            yield inside & (values == common), f"{name} = {common:g}", SAME_NUMBER, axis
 
 
 def _ends(case: Case, side: Side) -> FloatArray:
@@ -78,7 +80,7 @@ def _ends(case: Case, side: Side) -> FloatArray:
 
 
 def _go_on(case: Case, side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(N,) whether a box of the other side overlaps this one, and whether one of these ends well beyond it."""
+    """(N,) whether a box of the other side overlaps this one, and (N, 2) whether one of these ends well beyond it."""
     pairs = case.pairs
     rows, others = (pairs.detections, pairs.objects) if side == "detections" else (pairs.objects, pairs.detections)
     close = case.overlaps >= OVERLAPS
@@ -87,4 +89,4 @@ def _go_on(case: Case, side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_]
     margin = np.maximum(INSIDE, MARGIN * case.data.of(side).boxes[:, 2:])
     reached = np.full_like(ends, -np.inf)
     np.maximum.at(reached, rows, _ends(case, "ground_truth" if side == "detections" else "detections")[others])
-    return reached[:, 0] > -np.inf, np.asarray((reached > ends + margin).any(axis=1))
+    return reached[:, 0] > -np.inf, np.asarray(reached > ends + margin)

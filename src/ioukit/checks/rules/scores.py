@@ -27,7 +27,7 @@ OFTEN, VERY_OFTEN = 0.1, 0.3
 MOST_VALUES = 12
 MIXED = 2
 FEWEST_FLAT = 2
-ROUNDED = 0.1
+TIMES_EXPECTED = 3.0
 HIGHEST_PERCENT = 100.0
 NOTHING_TO_RANK = 0.99  # AP of data without false positives
 FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
@@ -132,17 +132,20 @@ def _add_up(case: Case) -> Iterator[Suspicion]:
 
 
 def _flat_images(labels: NDArray[Any], scores: FloatArray) -> list[int | str]:
-    """The images whose detections, two or more, all have one score, if this is no effect of rounding."""
+    """The images whose detections, two or more, all have one score, if these are more than by chance."""
     order = np.lexsort((scores, labels))
     same = labels[order][1:] == labels[order][:-1]
     ties = same & (scores[order][1:] == scores[order][:-1])
     images, where, counts = np.unique(labels[order], return_inverse=True, return_counts=True)
     tied = np.bincount(where[1:][ties], minlength=len(images))
     flat = (counts > 1) & (tied == counts - 1)
-    # Where scores are rounded, ties occur within other images as well.
-    elsewhere = tied[~flat].sum() / max(1, (counts[~flat] - 1).sum())
+    # Rounded scores are equal by chance, most where images have two detections: as often as those of other images are.
+    others = np.unique(scores[order][~flat[where]], return_counts=True)[1]
+    sizes, times = np.unique(counts[counts > 1], return_counts=True)
+    chance = (others / max(1, others.sum())) ** sizes[:, None]
+    expected = float((times * chance.sum(axis=1)).sum())
     listed: list[int | str] = images[flat].tolist()
-    return listed if elsewhere < ROUNDED else []
+    return listed if len(listed) > TIMES_EXPECTED * (expected + math.sqrt(expected)) else []
 
 
 def _unit(case: Case, low: float, high: float) -> Iterator[Suspicion]:
