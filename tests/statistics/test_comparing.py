@@ -131,7 +131,7 @@ def test_limits_and_errors_are_those_of_paired_data_sets(seed: int) -> None:
         for weights in (bootstrap_weights(ids, 30, seed=seed), left.weights(0, 12))
     )
     _, df = jackknifed(without[:, None], left.stratum)
-    error = math.sqrt(1.2 * np.var(drawn, ddof=1) * 12 / 11)
+    error = math.sqrt(np.var(drawn, ddof=1) * 12 / 11)
     table = a.matches
     carriers = len(np.unique(table.objects.image[~table.ignores("all")]))
     degrees = min(max(df[0], 1), carriers - 1)

@@ -24,8 +24,6 @@ from ioukit.overlap import elementwise_iou
 from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from ioukit.label_errors.evidence import Evidence
 
 
@@ -41,6 +39,7 @@ _ENOUGH = 30  # steps of EM and of Newton's method
 # Of wrong classes.
 _CLEAR = 0.1  # of the objects, those where the own class leads most
 _STEEPEST = 30.0
+_SAME_SLOPE = 1e-9
 _INDEPENDENT = 1.0  # what the rest of an image says counts once at most
 _CONCENTRATIONS = 0.1, 1000.0  # at the most, an image tells nothing about its next object
 _PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
@@ -161,15 +160,17 @@ def _slopes(lead: Floats, beside: Floats) -> tuple[float, float]:
     It is a logistic regression of the sign. Newton's steps go along one slope after the other: both have limits.
     The second has a normal prior: a few images do not tell what the others are like.
     """
-    slopes = np.array([1.0, 0.0])
-    both, most, priors = np.stack([lead, beside], axis=1), (_STEEPEST, _INDEPENDENT), (1e-3, 1.0)
+    slopes, most, priors = [1.0, 0.0], (_STEEPEST, _INDEPENDENT), (1e-3, 1.0)
     for _ in range(_ENOUGH):
-        for at, column in enumerate(both.T):
-            exchanged = chance(combined(both, slopes))
+        before = list(slopes)
+        for at, column in enumerate((lead, beside)):
+            exchanged = chance(slopes[0] * lead + slopes[1] * beside)
             gradient = float((column * exchanged).sum()) + priors[at] * slopes[at]
             curvature = float((column**2 * exchanged * (1 - exchanged)).sum()) + priors[at]
-            slopes[at] = np.clip(slopes[at] - np.clip(gradient / curvature, -2, 2), 0, most[at])
-    return float(slopes[0]), float(slopes[1])
+            slopes[at] = float(np.clip(slopes[at] - np.clip(gradient / curvature, -2, 2), 0, most[at]))
+        if np.allclose(slopes, before, rtol=0, atol=_SAME_SLOPE):
+            break
+    return slopes[0], slopes[1]
 
 
 def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
@@ -191,34 +192,40 @@ def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
     near = right[pairs.detection]
     size = int(max(labelled.max(initial=0), category.max(initial=0))) + 1
     share = (np.bincount(labelled[rows], minlength=size) + 0.5) / (len(rows) + 0.5 * size)
-    on_image = table.detections.image.astype(np.int64) * size + category
-    on_object = pairs.object.astype(np.int64) * size + category[pairs.detection]
+    on_image = _Sums(table.detections.image.astype(np.int64) * size + category, right)
+    on_object = _Sums(pairs.object.astype(np.int64) * size + category[pairs.detection], near)
 
     def fits(objects: Rows, classes: Rows) -> Floats:
         """The number of detections of these classes, over that by chance."""
-        everywhere = _sums(right, on_image, image[objects] * size + classes)
-        overlapping = _sums(near, on_object, objects * size + classes)
-        number: Floats = np.maximum(everywhere - overlapping, 0) / share[classes]
-        return number
+        number = on_image.of(image[objects] * size + classes) - on_object.of(objects * size + classes)
+        fits: Floats = np.maximum(number, 0) / share[classes]
+        return fits
 
-    own = np.zeros(len(labelled))
-    own[rows] = fits(rows, labelled[rows])
+    own = fits(rows, labelled[rows])
     of_images = np.bincount(table.detections.image, right, minlength=len(table.image_ids))
-    total = of_images[image] - np.bincount(pairs.object, near, minlength=len(labelled))
+    total = (of_images[image] - np.bincount(pairs.object, near, minlength=len(labelled)))[rows]
     low, high = _CONCENTRATIONS
     for _ in range(_ENOUGH):
         concentration = float(np.sqrt(low * high))
-        rises = float((1 / (own[rows] + concentration)).sum()) > float((1 / (total[rows] + concentration)).sum())
+        rises = float((1 / (own + concentration)).sum()) > float((1 / (total + concentration)).sum())
         low, high = (concentration, high) if rises else (low, concentration)
-    fit: Floats = np.log(fits(gt, seen) + concentration) - np.log(own[gt] + concentration)
+    fit: Floats = np.log(fits(gt, seen) + concentration) - np.log(own[np.searchsorted(rows, gt)] + concentration)
     return fit
 
 
-def _sums(values: Floats, keys: npt.NDArray[np.integer], wanted: Rows) -> Floats:
-    """(W,) the sum of the values of each wanted key; 0 for none."""
-    place = np.unique(np.concatenate([keys, wanted]), return_inverse=True)[1].reshape(-1)
-    sums: Floats = np.bincount(place[: len(keys)], values, len(place)).astype(np.float64)
-    return sums[place[len(keys) :]]
+class _Sums:
+    """The sums of the values of each key."""
+
+    def __init__(self, keys: Rows, values: Floats) -> None:
+        self._keys, where = np.unique(keys, return_inverse=True)
+        self._sums = np.bincount(where.reshape(-1), values)
+
+    def of(self, wanted: Rows) -> Floats:
+        """(W,) the sum of each wanted key; 0 for none."""
+        if not len(self._keys):
+            return np.zeros(len(wanted))
+        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[place] == wanted, self._sums[place], 0.0)
 
 
 def _rarity(labelled: Rows, seen: Rows, counted: Flags) -> Floats:

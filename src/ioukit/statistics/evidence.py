@@ -27,7 +27,9 @@ from ioukit.statistics.student import t_quantile
 
 _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
 _NO_CHANGE = "no image changes the number, so its error is unknown"
-_BOOTSTRAP_SHORT = 1.2  # the variance of the bootstrap is too small by so much
+_BOOTSTRAP_SHORT = math.sqrt(
+    1.2
+)  # the bootstrap's error of a number is too small by so much; that of a difference is not
 _LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END = 1 / 3, 0.05, 1 / 4, 0.1
 
 
@@ -197,7 +199,8 @@ class Evidence:
                 warnings.append(_NO_CHANGE)
             least = max(min(expected, value), value - 1)  # without it, a number is from 0 to 1
             doubt = math.hypot(bias.error * shape, spread.unseen)
-            found.append(Estimate(value, least, spread.error, doubt, spread.df, tuple(warnings)))
+            error = _BOOTSTRAP_SHORT * spread.error
+            found.append(Estimate(value, least, error, doubt, spread.df, tuple(warnings)))
         return found
 
     @cached_property
@@ -233,7 +236,7 @@ class Evidence:
         """(Q,) how far numbers, or differences, move with the images."""
         numbers, asked = self._wide, len(self.numbers.keys)
         most = self.groups.num_clusters - len(self.groups.strata)
-        variance = _BOOTSTRAP_SHORT * variances(drawn) * self.groups.num_clusters / most
+        variance = variances(drawn) * self.groups.num_clusters / most
         df = np.clip(jackknifed(left, self._groups_left_out.stratum)[1], 1, most)
         unseen_classes, limits = np.zeros((asked, 2)), np.full(len(df), math.inf)
         for column in range(len(numbers.measures)):
@@ -334,7 +337,7 @@ class _Spread(NamedTuple):
     """How far a number moves with the images."""
 
     error: float
-    """The standard deviation over samples of this size; NaN if undefined."""
+    """The standard deviation over samples of this size, by the bootstrap; NaN if undefined."""
     df: float
     """How well it is known, as degrees of freedom."""
     unseen: float
