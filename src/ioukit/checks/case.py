@@ -218,9 +218,9 @@ class Case:
     def overlaps_of(self, boxes: FloatArray, side: Side = "detections", *, pairs: Pairs | None = None) -> FloatArray:
         """(P,) the IoU of the pairs for other boxes of one side."""
         pairs = self.pairs if pairs is None else pairs
-        ours, theirs = boxes, self.ground_truth.boxes
-        if side == "ground_truth":
-            ours, theirs = self.detections.boxes, boxes
+        of_detections = side == "detections"
+        ours = boxes if of_detections else self.detections.boxes
+        theirs = self.ground_truth.boxes if of_detections else boxes
         return _iou(_corners(ours)[pairs.detections], _corners(theirs)[pairs.objects])
 
     def labels(self, images: Rows) -> tuple[int | str, ...]:
