@@ -94,8 +94,8 @@ POPULATIONS = {
 OTHERS = detector_populations.POPULATIONS | further_populations.POPULATIONS
 PARTS = {
     "populations": (POPULATIONS, "these populations"),
-    "others": (detector_populations.POPULATIONS, "the first other ten"),
-    "further": (further_populations.POPULATIONS, "the second other ten"),
+    "others": (detector_populations.POPULATIONS, "the ten difficult ones"),
+    "further": (further_populations.POPULATIONS, "the ten later ones"),
 }
 LAST = ("crowds", "fog", "insects", "shelves", "ships")  # measured only after the last change of the method
 SETS = {name: one.images for name, one in POPULATIONS.items()} | {name: one.sizes for name, one in OTHERS.items()}
@@ -326,8 +326,13 @@ def of_samples(rows: list[dict[str, Any]], at: int, true: float) -> dict[str, An
 
 def kind_of(warning: str) -> str:
     """A warning without its numbers, the same for images and clusters, for one and many."""
-    without = re.sub(r"\d[\d,]*", "N", warning).replace("clusters", "images").replace("cluster", "image")
-    return re.sub(r"N images?\b", "N images", re.sub(r"N class(es)?\b", "N classes", without))
+    if "close to" in warning:
+        return warning
+    without = re.sub(r"\d[\d,]*", "N", warning)
+    of_images = re.sub(r"N (image|cluster)s?\b", "N images (or clusters)", without).replace(
+        "more clusters", "more images"
+    )
+    return re.sub(r"N class(es)?\b", "N classes", of_images)
 
 
 def share_of_other_sets(rows: list[dict[str, Any]], at: int) -> float:
@@ -393,7 +398,7 @@ def words(found: dict[str, Any]) -> str:
     within = 196 * math.sqrt(LEVEL * (1 - LEVEL) / samples)
     said.append(f"In the five of these that were measured last, they hold in {held(last)}.")
     said.append(
-        f"The number of another sample lies within `another_set` in {middle:.0f} of 100 pairs of samples (median of "
+        f"The number of another sample lies within `another_set` in {middle:.0f} % of the pairs of samples (median of "
         f"{len(shares)} rows and numbers; nine tenths of them have {low:.0f} to {high:.0f}). With {samples} samples, a "
         f"share of 95 is known within {within:.1f}."
     )
@@ -409,20 +414,20 @@ def words_of(rows: Sequence[tuple[str, dict[str, Any]]], what: str) -> str:
     missed = sum(one["samples"] - one["interval"]["holds"] for one in biased)
     length = sorted(one["interval"]["length"] / one["percentile"]["length"] for one in cells)
     return (
-        f"In {what}, the intervals of ioukit hold in {ours[0]:.0f} to {ours[-1]:.0f} of 100 samples, on average in "
-        f"{held(cells)}. Of the misses of AP, AP50 and APs, {high} of {missed} lie too high. "
+        f"In {what}, the intervals of ioukit hold in {ours[0]:.0f} to {ours[-1]:.0f} % of the samples, on average in "
+        f"{held(cells)}. {high} of {missed} misses of AP, AP50 and APs lie above the true number. "
         f"The intervals are {length[0]:.2f} to {length[-1]:.2f} times as long as those of the percentile bootstrap, "
-        f"which hold in {theirs[0]:.0f} to {theirs[-1]:.0f} of 100 samples."
+        f"which hold in {theirs[0]:.0f} to {theirs[-1]:.0f} %."
     )
 
 
 def held(cells: Sequence[dict[str, Any]]) -> str:
-    """In how many of 100 samples intervals hold: all, with a warning, and without one."""
+    """In what share of the samples intervals hold: all, with a warning, and without one."""
     warned, samples = sum(one["warned"] for one in cells), sum(one["samples"] for one in cells)
     holds, with_warning = (sum(one["interval"][key] for one in cells) for key in ("holds", "holds, warned"))
     return (
-        f"{100 * holds / samples:.0f}, in {100 * with_warning / warned:.0f} of those with a warning, and in "
-        f"{100 * (holds - with_warning) / (samples - warned):.0f} of the others"
+        f"{100 * holds / samples:.0f} % ({100 * with_warning / warned:.0f} % of those with a warning, "
+        f"{100 * (holds - with_warning) / (samples - warned):.0f} % of the others)"
     )
 
 
