@@ -194,6 +194,14 @@ def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
         assert repr({key: one.to_dict() for key, one in found.items()}) == plain
 
 
+def test_an_interval_does_not_depend_on_what_else_is_asked() -> None:
+    """To the last bit: the page of a report and a single call show the same."""
+    evaluation = made(("cat", "dog", "owl"), images=30, seed=5)
+    together = evaluation.intervals(replicates=40)
+    for key, one in together.items():
+        assert repr(evaluation.intervals(key, replicates=40)[key].to_dict()) == repr(one.to_dict())
+
+
 def test_every_number_of_a_protocol_has_an_interval() -> None:
     for evaluation in [made(images=8, seed=2), *map(evaluated, OTHER)]:
         found = evaluation.intervals(replicates=8)

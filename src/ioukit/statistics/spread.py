@@ -29,13 +29,19 @@ _FEWEST_CLASSES = 3
 
 def variances(values: Floats) -> Floats:
     """(Q,) the variances of the columns, without NaN; NaN of fewer than two values."""
-    undefined = np.isnan(values)
-    count = len(values) - undefined.sum(axis=0)
-    squares = np.where(undefined, 0, values)  # and its only copy: with many classes, it is large
-    squares -= squares.sum(axis=0) / np.maximum(count, 1)
+    squares = _side_by_side(values)  # and the only copy: with many classes, it is large
+    undefined = np.isnan(squares)
+    count = squares.shape[1] - undefined.sum(axis=1)
+    squares[undefined] = 0
+    squares -= (squares.sum(axis=1) / np.maximum(count, 1))[:, None]
     squares[undefined] = 0
     squares *= squares
-    return np.where(count > 1, squares.sum(axis=0) / np.maximum(count - 1, 1), math.nan)
+    return np.where(count > 1, squares.sum(axis=1) / np.maximum(count - 1, 1), math.nan)
+
+
+def _side_by_side(values: Floats) -> Floats:
+    """(Q, B) the values of each number: so the last bit of its sum does not depend on how many numbers there are."""
+    return np.array(values.T, order="C")
 
 
 def jackknifed(left: Floats, stratum: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -46,13 +52,13 @@ def jackknifed(left: Floats, stratum: npt.NDArray[np.intp]) -> tuple[Floats, Flo
     """
     variance, doubt = np.zeros(left.shape[1]), np.zeros(left.shape[1])
     for number in range(int(stratum.max()) + 1):
-        part = left[stratum == number]
-        count, defined = len(part), ~np.isnan(part)
-        mean = np.where(defined, part, 0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
-        squares = np.where(defined, part - mean, 0) ** 2
-        share, total = (count - 1) / count, squares.sum(axis=0)
+        part = _side_by_side(left[stratum == number])
+        count, defined = part.shape[1], ~np.isnan(part)
+        mean = np.where(defined, part, 0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
+        squares = np.where(defined, part - mean[:, None], 0) ** 2
+        share, total = (count - 1) / count, squares.sum(axis=1)
         variance += share * total
-        doubt += share**2 * ((squares**2).sum(axis=0) - total**2 / count)
+        doubt += share**2 * ((squares**2).sum(axis=1) - total**2 / count)
     known = doubt > 0
     return variance, np.where(known, 2 * variance**2 / np.where(known, doubt, 1), math.inf)
 
