@@ -1,8 +1,8 @@
 """Ten further made-up populations of images on which confidence intervals of COCO's numbers should be hard.
 
 They were written, as those of ``detector_populations.py`` were, by somebody who did not know how the intervals are
-made, and only after the last change of the method. Groups of images have ``frames`` images on average; with one, each
-image is a group, and what it shows is distributed as in long groups, so that the true numbers are precise.
+made. Groups of images have ``frames`` images on average; with one, each image is a group, and what it shows is
+distributed as in long groups, so that the true numbers are precise.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ PARTS = {
     "others": (detector_populations.POPULATIONS, "the ten difficult ones"),
     "further": (further_populations.POPULATIONS, "the ten later ones"),
 }
-LAST = ("crowds", "fog", "insects", "shelves", "ships")  # measured only after the last change of the method
+LAST = ("crowds", "fog", "insects", "shelves", "ships")  # measured only after the last change of limits of numbers
 SETS = {name: one.images for name, one in POPULATIONS.items()} | {name: one.sizes for name, one in OTHERS.items()}
 TITLES = {name: one.title for name, one in (*POPULATIONS.items(), *OTHERS.items())}
 
