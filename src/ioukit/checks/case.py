@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,6 +100,11 @@ def different(boxes: FloatArray) -> float:
         cells = np.round(boxes / unit) @ np.sqrt([2.0, 3.0, 5.0, 7.0])
     times = np.unique(cells, return_counts=True)[1].astype(np.float64)
     return len(boxes) ** 2 / float((times**2).sum())
+
+
+def most_by_chance(expected: float, times: float = 3.0) -> float:
+    """How many chance explains at most: so many times the expected number and its standard deviation."""
+    return times * (expected + math.sqrt(expected))
 
 
 class Case:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ioukit._array_types import Ids
 from ioukit._checks import agree, pluralize
-from ioukit.checks.case import MATCH
+from ioukit.checks.case import MATCH, most_by_chance
 from ioukit.checks.class_ids import conventions, in_words, mapped, mapping_text
 from ioukit.checks.class_ids import other_ids as ids_after
 from ioukit.checks.repairs.repair import Repair
@@ -45,7 +45,7 @@ FEWEST_SILENT = 3  # classes without detections that may be counted together
 # Longer names are not compared letter by letter, which takes memory in the square of the length; no class has one.
 LONGEST_NAME = 100
 SEVERAL, FEWEST_COLLAPSED, SHARE_COLLAPSED = 5, 3, 0.04
-TIMES_EXPECTED = 2.0  # so many times more silent classes than chance explains, with its standard deviation
+TIMES_SILENT = 2.0  # so many times more silent classes than by chance
 
 
 def unknown(case: Case) -> Iterator[Suspicion]:
@@ -358,7 +358,7 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
     share = (missed[spoken].sum() + 1) / (spoken.sum() + 2)
     chances = np.maximum(share, LEAST_MISSED) ** objects
     expected = float(chances[objects > 0].sum())
-    many = len(silent) >= FEWEST_SILENT and len(silent) > TIMES_EXPECTED * (expected + np.sqrt(expected))
+    many = len(silent) >= FEWEST_SILENT and len(silent) > most_by_chance(expected, TIMES_SILENT)
     certain = silent if many else silent[chances[silent] <= CERTAIN]
     few = np.setdiff1d(silent, certain)
     by_sureness: tuple[tuple[Places, Sure], ...] = ((certain, "likely"), (few, "possible"))

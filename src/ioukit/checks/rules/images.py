@@ -10,7 +10,7 @@ import numpy as np
 
 from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
-from ioukit.checks.case import MATCH, pairwise_iou
+from ioukit.checks.case import MATCH, most_by_chance, pairwise_iou
 from ioukit.checks.diagnosis.data_sets import SHARE_OF_IMAGES
 from ioukit.checks.repairs.images import places_by_position, places_by_stem, stem
 from ioukit.checks.repairs.repair import Repair
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 MOST_MATCHED = 0.3
 BETTER = 0.2
-TIMES_EXPECTED = 3.0
 BY_CHANCE = 1e-4  # of any image
 TOUCHES = 0.1
 FEWEST_IMAGES, MOST_IMAGES = 3, 200
@@ -143,7 +142,7 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
     chances = _chances_of_empty(case, found)
     expected = float(chances.sum())
     surprising = bool((total * chances[silent] <= BY_CHANCE).any()) or (
-        count >= FEWEST_IMAGES and count > TIMES_EXPECTED * (expected + np.sqrt(expected))
+        count >= FEWEST_IMAGES and count > most_by_chance(expected)
     )
     sure = surprising or count >= max(FEWEST_IMAGES, SHARE_OF_IMAGES * total)
     labels = case.labels(np.flatnonzero(silent))

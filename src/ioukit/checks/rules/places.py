@@ -7,12 +7,11 @@ that were resized for the network (``frames.py``).
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.checks.case import different, pairwise_iou
+from ioukit.checks.case import different, most_by_chance, pairwise_iou
 from ioukit.checks.repairs.boxes import TURNS, turned, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 MISSED, FOUND = 0.3, 0.6  # the best IoU of a box that has no partner, and of one that has
-FEWEST, FEWEST_IMAGES, LEAST_SHARE, TIMES_EXPECTED = 6, 10, 0.03, 3.0
+FEWEST, FEWEST_IMAGES, LEAST_SHARE = 6, 10, 0.03
 SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
 OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a little too large
 OFFSET_BIN, MOST_OFFSETS = 8.0, 3  # pixels, and how many offsets are tried
@@ -148,7 +147,7 @@ def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float
     order = np.argsort(-times, kind="stable")
     for at in order[: int((times >= FEWEST).sum())].tolist():
         opposite = float(times[(bins == -bins[at]).all(axis=1)].sum())
-        if times[at] >= TIMES_EXPECTED * (opposite + math.sqrt(opposite)):
+        if times[at] >= most_by_chance(opposite):
             x, y = np.median(apart[same][where.reshape(-1) == at], axis=0).tolist()
             found.append((x, y))
         if len(found) == MOST_OFFSETS:
@@ -206,7 +205,7 @@ def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> li
             # Frames of one scene repeat what is expected by chance, too.
             expected = float(chance) * lonely.sum() * apart / max(count, 1)
             enough = count >= LEAST_SHARE * len(before) and apart >= FEWEST
-            if enough and apart >= TIMES_EXPECTED * (expected + math.sqrt(expected)) and (
+            if enough and apart >= most_by_chance(expected) and (
                 best is None or count > best[0]
             ):  # fmt: skip
                 best = count, len(before), place, whose
@@ -248,7 +247,7 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
         return
     usual, of_many = ([bests[at] for at in np.flatnonzero(which)] for which in (many & ~lonely, many))
     expected = _low_by_chance(usual, of_many, limit)
-    by_chance = len(apart) < TIMES_EXPECTED * (expected + math.sqrt(expected))
+    by_chance = len(apart) < most_by_chance(expected)
     if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
         return
     bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._words_and_colours import percent
-from ioukit.checks.case import MATCH, different
+from ioukit.checks.case import MATCH, different, most_by_chance
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -27,7 +27,6 @@ OFTEN, VERY_OFTEN = 0.1, 0.3
 MOST_VALUES = 12
 MIXED = 2
 FEWEST_FLAT = 2
-TIMES_EXPECTED = 3.0
 HIGHEST_PERCENT = 100.0
 NOTHING_TO_RANK = 0.99  # AP of data without false positives
 FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
@@ -145,7 +144,7 @@ def _flat_images(labels: NDArray[Any], scores: FloatArray) -> list[int | str]:
     chance = (others / max(1, others.sum())) ** sizes[:, None]
     expected = float((times * chance.sum(axis=1)).sum())
     listed: list[int | str] = images[flat].tolist()
-    return listed if len(listed) > TIMES_EXPECTED * (expected + math.sqrt(expected)) else []
+    return listed if len(listed) > most_by_chance(expected) else []
 
 
 def _unit(case: Case, low: float, high: float) -> Iterator[Suspicion]:
