@@ -240,7 +240,7 @@ def test_tasks_are_the_images_in_doubt(errors: LabelErrors, tmp_path: Path) -> N
     decided = np.full(len(errors), "", "U6")
     decided[:20] = "yes"
     corrected = apply_decisions(errors, decided)
-    doubted = errors[20:60]
+    doubted = errors[20:100]
     tasks = annotation_tasks(doubted, corrected)
     rows = doubted.rows()
     assert set(tasks.images.labels.tolist()) == {row.image_id for row in rows}

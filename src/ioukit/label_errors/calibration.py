@@ -50,6 +50,7 @@ def fitted_logits(
     used: Flags | None = None,
     *,
     rising: int = 0,
+    class_share: float = 1.0,
 ) -> Floats:
     """The logits of a logistic regression at each row.
 
@@ -62,6 +63,7 @@ def fitted_logits(
         classes: (N,) class of each row, from 0.
         used: (N,) the rows that it is fitted to; all if ``None``.
         rising: The coefficients of the first so many features are at least 0.
+        class_share: The share of the intercept of its class that counts at each row.
 
     Returns:
         (N,) logits, within [-20, 20].
@@ -112,7 +114,7 @@ def fitted_logits(
         estimate = _precision_of(offsets, diagonal, precision)
         loss = reached + 0.5 * (estimate - precision) * float((offsets**2).sum())
         precision = estimate
-    return np.clip(combined(every, beta) + offsets[every_class], -_FARTHEST, _FARTHEST)
+    return np.clip(combined(every, beta) + class_share * offsets[every_class], -_FARTHEST, _FARTHEST)
 
 
 def _precision_of(offsets: Floats, diagonal: npt.NDArray[np.floating], precision: float) -> float:

@@ -33,6 +33,7 @@ _CONFIDENT = 0.2  # of the matches
 _NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
+_OF_MODEL = 0.5  # the part of a class's lack of matches that is the model's, as nothing tells it from the annotators'
 _STEPS = (0.1, 0.2, 0.5)  # of the overlaps with better detections; the first two also of those with objects
 
 
@@ -120,18 +121,21 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     # the overlaps that they would keep. A match on a crowd, for example, would not be open.
     alike = judged & telling & (on_crowd == 0) & (on_object <= 1)
     beside = [largest(pairs.iou, pairs.detection, (pairs.iou < FOUND) & chosen, len(table)) for chosen in (same, ~same)]
-    around = [_steps(overlap, _STEPS[:2]) for overlap in beside]
+    around = [_below(overlap, _STEPS[:2]) for overlap in beside]
     better: list[Floats] = []
     if detection_boxes is not None:
-        better = [_steps(overlap, _STEPS) for overlap in _better_neighbours(table, detection_boxes, threads)]
+        better = [_below(overlap, _STEPS) for overlap in _better_neighbours(table, detection_boxes, threads)]
     scores = score_features(detections.score)
     category = detections.category.astype(np.int64)
     alone = fitted_logits(hit, scores, category, judged, rising=scores.shape[1])
     # Second detections of objects, which are many, teach what a better detection beside one means. The odds, and what
-    # an object beside it means, are those of matches to open detections.
-    order = fitted_logits(hit, np.concatenate([scores, *better], axis=1), category, alike, rising=scores.shape[1])
+    # an object beside it means, are those of matches to open detections. In a crowd, objects overlap other objects
+    # more often than false positives do; but an annotator who stops there leaves out the neighbours, too. So no overlap
+    # raises the odds. And a class has few matches because the model errs in it, or because annotators forget it.
+    features = np.concatenate([scores, *better], axis=1)
+    order = fitted_logits(hit, features, category, alike, rising=features.shape[1], class_share=_OF_MODEL)
     features = np.concatenate([order[:, None], *around], axis=1)
-    logits = fitted_logits(hit, features, category * 0, alike & (hit | open_), rising=1)
+    logits = fitted_logits(hit, features, category * 0, alike & (hit | open_), rising=features.shape[1])
     logits, alone = (np.where(judged | free, values, -math.inf) for values in (logits, alone))
 
     # How often confident detections match nothing bounds how often objects were overlooked.
@@ -250,8 +254,8 @@ def strongest(values: Floats, rows: Rows, chosen: Flags, count: int) -> Rows:
     return found
 
 
-def _steps(overlap: Floats, steps: tuple[float, ...]) -> Floats:
-    return (overlap[:, None] >= steps).astype(np.float64)
+def _below(overlap: Floats, steps: tuple[float, ...]) -> Floats:
+    return (overlap[:, None] < steps).astype(np.float64)
 
 
 def _sizes(table: MatchTable, areas: Floats | None) -> Floats:
