@@ -129,6 +129,36 @@ def test_the_bound_that_breaks_is_corrected_for_the_number_of_classes() -> None:
         assert alone.high < check.high
 
 
+@pytest.mark.parametrize(
+    ("images", "classes", "finding"),
+    [(2, ["rare"], "in doubt"), (4, ["rare"], "in doubt"), (5, ["rare"], "broken"),
+     (5, ["rare", "usual"], "in doubt"), (6, ["rare", "usual"], "broken")],
+)  # fmt: skip
+def test_a_class_on_so_few_images_that_chance_explains_all_is_in_doubt(
+    images: int, classes: list[str], finding: str
+) -> None:
+    """One model finds every object of a rare class, the other one none. Of n images, chance does so with 0.5 ** n."""
+    count = 40
+    rare, usual = np.zeros(images, np.int64), np.ones(count, np.int64)
+    category, image = np.concatenate([rare, usual]), np.concatenate([np.arange(images), np.arange(count)])
+    boxes = np.column_stack([10.0 + 100 * category, np.full(len(category), 10.0), *np.full((2, len(category)), 50.0)])
+    gt = GroundTruth.from_arrays(
+        image_ids=image, category_ids=category, boxes=boxes, images=np.arange(count), categories={0: "rare", 1: "usual"}
+    )
+    rng = np.random.default_rng(0)
+    sides = []
+    for finds_rare in (True, False):
+        kept = np.flatnonzero(np.where(category == 0, finds_rare, rng.random(len(category)) < 0.7))
+        scores = rng.uniform(0.1, 1, len(kept))
+        found = Detections.from_arrays(
+            image_ids=image[kept], category_ids=category[kept], boxes=boxes[kept], scores=scores
+        )
+        sides.append(evaluate(gt, found))
+    rule = Rule(metric="AP", classes=tuple(classes), may_fall_by=0.0)
+    check = check_rules(sides[1], sides[0], Rules(rules=(rule,))).results[0].checks[0]
+    assert (check.key, check.finding, check.high == 1) == ("AP/rare", finding, finding == "in doubt")
+
+
 def test_all_classes_are_those_that_have_a_number() -> None:
     result = checked(Rule(metric="AP", classes="all", may_fall_by=1), 0.1)
     assert [check.key for check in result.results[0].checks] == ["AP/person", "AP/car", "AP/bird"]

@@ -49,6 +49,16 @@ class Estimate(NamedTuple):
     """How well the error is known, as degrees of freedom."""
     warnings: tuple[str, ...]
     """Why limits may hold less often than they say."""
+    class_clusters: int | None = None
+    """On how many clusters its class has objects; ``None`` of a mean over classes."""
+
+    def shows(self, certainty: float) -> bool:
+        """Whether any data on as many clusters could show something about a class with this certainty.
+
+        If a class is found or not by chance, all of n clusters agree with a probability of ``0.5 ** n`` in one
+        direction. No one-sided test whose error is smaller can succeed.
+        """
+        return self.class_clusters is None or 0.5**self.class_clusters <= 1 - certainty
 
     def limits(self, level: float) -> tuple[float, float]:
         """The limits for a number from 0 to 1 on endlessly many images."""
@@ -200,7 +210,8 @@ class Evidence:
             least = max(min(expected, value), value - 1)  # without it, a number is from 0 to 1
             doubt = math.hypot(bias.error * shape, spread.unseen)
             error = _BOOTSTRAP_SHORT * spread.error
-            found.append(Estimate(value, least, error, doubt, spread.df, tuple(warnings)))
+            rests_on = int(clusters[of_class]) if of_class >= 0 else None
+            found.append(Estimate(value, least, error, doubt, spread.df, tuple(warnings), rests_on))
         return found
 
     @cached_property
@@ -215,7 +226,8 @@ class Evidence:
             warnings = self._warnings(column, of_class, one)
             if one.error == 0 and value:
                 warnings.append(_NO_CHANGE)
-            found.append(Estimate(value, 0.0, one.error, one.unseen, one.df, tuple(warnings)))
+            rests_on = int(self.clusters_of(column)[of_class]) if of_class >= 0 else None
+            found.append(Estimate(value, 0.0, one.error, one.unseen, one.df, tuple(warnings), rests_on))
         return found
 
     def _warnings(self, column: int, of_class: int, spread: _Spread) -> list[str]:

@@ -46,6 +46,9 @@ def check_rules(
     data show that the rule holds if they show it for every class. That bound needs no correction, because chance would
     have to help every class (an intersection-union test).
 
+    A class on few images shows nothing: all of n images, or clusters, agree by chance with a probability of
+    ``0.5 ** n``. Where that is more than a bound may err, it is the least or the greatest number that there is.
+
     A number that is the same in both runs, whichever images are drawn, has no bounds: it did not change. Without any
     spread, a change of n images or clusters leaves room for a share of ``1 - (1 - certainty) ** (1 / n)`` that differ.
 
@@ -187,13 +190,16 @@ def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) ->
     """One-sided bounds; NaN if the two runs have the same number in every data set that was drawn."""
     limits = estimate.limits_of_difference if rule.compares else estimate.limits
     low, high = (limits(2 * one - 1)[side] for side, one in enumerate(certainties))
-    if high - low > _ROUNDING:
-        return low, high
-    if rule.compares and abs(low) <= _ROUNDING:
-        return math.nan, math.nan
-    # No spread is no proof: if all n clusters agree, a share of 1 - (1 - certainty)^(1/n) may still differ.
-    shares = [1 - (1 - one) ** (1 / (estimate.df + 1)) for one in certainties]
-    return low - shares[0] * (low + rule.compares), high + shares[1] * (1 - high)
+    if high - low <= _ROUNDING:
+        if rule.compares and abs(low) <= _ROUNDING:
+            return math.nan, math.nan
+        # No spread is no proof: if all n clusters agree, a share of 1 - (1 - certainty)^(1/n) may still differ.
+        shares = [1 - (1 - one) ** (1 / (estimate.df + 1)) for one in certainties]
+        low, high = low - shares[0] * (low + rule.compares), high + shares[1] * (1 - high)
+    return (
+        low if estimate.shows(certainties[0]) else -float(rule.compares),
+        high if estimate.shows(certainties[1]) else 1.0,
+    )
 
 
 def _finding(rule: Rule, low: float, high: float) -> Finding:
