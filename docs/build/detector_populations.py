@@ -455,7 +455,7 @@ def _thin(arrays: Arrays, open_: Array, offset: int) -> Arrays:
     return columns | {"image_ids": columns["image_ids"] + offset}
 
 
-def _large_sample(
+def large_sample(
     population: Population, seconds: float, rng: Generator
 ) -> tuple[list[list[Arrays]], dict[int, str], int]:
     """Truth and detections of both models by block; rare classes come from more images than frequent ones."""
@@ -480,7 +480,7 @@ def _stack(parts: list[Arrays]) -> Arrays:
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
 
-def _numbers(blocks: list[list[Arrays]], names: dict[int, str]) -> Array:
+def numbers_of(blocks: list[list[Arrays]], names: dict[int, str]) -> Array:
     """The metrics of A and B on some blocks, averaged over classes, and the difference of AP."""
     truth, *both = (_stack(list(parts)) for parts in zip(*blocks, strict=True))
     images = np.unique(np.concatenate([truth["image_ids"], *(detections["image_ids"] for detections in both)]))
@@ -494,10 +494,10 @@ def _numbers(blocks: list[list[Arrays]], names: dict[int, str]) -> Array:
 
 def compute_true_numbers(population: Population, seconds: float = 40) -> dict[str, Any]:
     """The numbers of A on endlessly many images, and AP of B minus A, extrapolated from blocks."""
-    blocks, names, images = _large_sample(population, seconds, np.random.default_rng(20261129))
-    whole = _numbers(blocks, names)
-    halves = np.array([_numbers(blocks[k::2], names) for k in range(2)])
-    eighths = np.array([_numbers([block], names) for block in blocks])
+    blocks, names, images = large_sample(population, seconds, np.random.default_rng(20261129))
+    whole = numbers_of(blocks, names)
+    halves = np.array([numbers_of(blocks[k::2], names) for k in range(2)])
+    eighths = np.array([numbers_of([block], names) for block in blocks])
     bias = (eighths.mean(axis=0) - whole) / (BLOCKS**EXPONENT - 1)
     bias_by_halves = (halves.mean(axis=0) - whole) / (2**EXPONENT - 1)
     noise = eighths.std(axis=0, ddof=1) / np.sqrt(BLOCKS)
@@ -514,3 +514,18 @@ def compute_true_numbers(population: Population, seconds: float = 40) -> dict[st
         | {key: dict(zip(keys, column.tolist(), strict=True)) for key, column in columns.items()}
         | {"images": images, "images_of_rarest_class": least}
     )
+
+
+def compute_true_class_numbers(population: Population, seconds: float = 20) -> dict[str, float]:
+    """AP of each class of A on endlessly many images, extrapolated from halves."""
+    blocks, names, _ = large_sample(population, seconds, np.random.default_rng(20261129))
+
+    def of(parts: list[list[Arrays]]) -> Array:
+        truth, found, _ = (_stack(list(each)) for each in zip(*parts, strict=True))
+        images = np.unique(np.concatenate([truth["image_ids"], found["image_ids"]]))
+        made = _evaluate(truth | {"images": images, "categories": names}, found)
+        return np.array([made.per_class[name].summary["AP"] for name in names.values()])
+
+    whole = of(blocks)
+    rise = (of(blocks[::2]) + of(blocks[1::2])) / 2 - whole
+    return dict(zip(names.values(), (whole - rise / (2**EXPONENT - 1)).tolist(), strict=True))
