@@ -173,7 +173,7 @@ def test_the_tests_that_a_page_names_exist() -> None:
 def test_the_page_about_intervals_says_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs" / "build")
     page = " ".join((ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8").split())
-    for name in ("interval_coverage", "false_alarms", "detectable_differences"):
+    for name in ("interval_coverage", "class_coverage", "false_alarms", "detectable_differences"):
         made = runpy.run_path(str(ROOT / "docs" / "build" / f"{name}.py"))
         found = json.loads(made["DATA"].read_text(encoding="utf-8"))
         for said in (*made["table"](found).split("\n\n"), made["words"](found)):
