@@ -12,7 +12,7 @@ import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.slices import Expression, slice_columns, slice_numbers
-from ioukit.slices.parts import both, parts_of
+from ioukit.slices.parts import Bins, both, parts_of
 from ioukit.slices.scene import Scene
 from ioukit.statistics import replicate
 from support.evaluated_scenes import coco, made
@@ -129,6 +129,27 @@ def test_pairs_of_images_stay_images() -> None:
     scene = Scene(_small())
     joint = both(scene, parts_of(scene, "weather")[0], parts_of(scene, "speed")[0])
     assert (joint.level, joint.chosen.tolist()) == ("image", [True, False])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bins", "names"),
+    [
+        ([*range(1, 10)], None, ["below 3", "3 to 4", "5 to 6", "7 and more"]),
+        ([1, 1, 1, 2, 2, 2, 3, 3, 9], 4, ["below 2", "2", "3 and more"]),
+        ([*range(1, 9), 9.5], None, ["below 3", "3 to 5", "5 to 7", "7 and more"]),
+        ([*range(1, 10)], [1, 3, 4, 9], ["1 to 3", "3 to 4", "4 to 9"]),  # as asked for
+    ],
+)
+def test_ranges_of_whole_numbers_do_not_seem_to_overlap(
+    numbers: list[float], bins: int | list[float] | None, names: list[str]
+) -> None:
+    gt = GroundTruth.from_arrays(image_ids=range(9), category_ids=[1] * 9, boxes=[[0, 0, 9, 9]] * 9)
+    dt = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
+    table = {"image_id": range(9), "people": numbers}
+    cut: Bins = {} if bins is None else {"people": bins}
+    found = slice_numbers(evaluate(gt, dt), "people", tables=table, bins=cut, replicates=0)
+    assert [one.value for one in found] == names
+    assert sum(one.images for one in found) == 9
 
 
 @pytest.mark.parametrize(
