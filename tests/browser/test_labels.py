@@ -137,6 +137,22 @@ def test_the_list_follows_the_filters(open_page: OpenPage, pages: dict[str, tupl
     assert listed(page) == sum(round(row.score, 4) >= 0.5 for row in rows)
 
 
+def test_the_numbers_of_the_page_are_those_of_its_labels(
+    open_page: OpenPage, pages: dict[str, tuple[LabelErrors, Path]]
+) -> None:
+    """Labels that were left out before the page are in none of its numbers, and the page says so."""
+    errors, path = pages["planted"]
+    page = open_page(path)
+    for place, tile in enumerate(page.locator("#summary .tile").all()):
+        scores = errors.score[errors.kind == place]
+        assert tile.locator(".value").inner_text() == f"{len(scores):,}"
+        said = f"About {scores.sum():,.0f} of these {len(scores):,} are expected to be wrong."
+        assert (said in tile.inner_text()) == (len(scores) > 0)
+    assert "Labels that were left out, such as those with a low score, are not counted here" in page.inner_text(
+        "#summary"
+    )
+
+
 def test_keys_lead_through_the_listed_labels(open_page: OpenPage, pages: dict[str, tuple[LabelErrors, Path]]) -> None:
     errors, path = pages["planted"]
     page = open_page(path)

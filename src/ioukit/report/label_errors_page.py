@@ -145,7 +145,7 @@ def _tiles(errors: LabelErrors) -> list[Tile]:
     tiles = []
     for place, kind in enumerate(LABEL_ERROR_KINDS):
         scores = errors.score[errors.kind == place]
-        about = f" About {scores.sum():,.0f} of them are expected to be wrong." if len(scores) else ""
+        about = f" About {scores.sum():,.0f} of these {len(scores):,} are expected to be wrong." if len(scores) else ""
         tiles.append(Tile(kind.title, f"{len(scores):,}", _MEANINGS[kind.key] + about))
     return tiles
 
