@@ -392,7 +392,7 @@ def test_a_share_of_a_class_with_one_annotation_is_called_an_estimate() -> None:
     errors = find_label_errors(evaluate(labels, found)).chosen(kinds=["spurious"])
     share = float(errors.expected[0])
     assert errors.rows()[0].reason == (
-        f"No reliable detection lies on the annotation. An estimated {100 * share:.0f} % of the annotations of 2 of this "
-        "size have one."
+        f"No reliable detection lies on the annotation. An estimated {100 * share:.0f} % of the annotations of 2 of "
+        "this size have one."
     )
     assert share > 0.5

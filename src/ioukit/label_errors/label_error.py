@@ -93,8 +93,8 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
         least = "at least " if is_bound else ""
         return f"Annotation {row.other_id} of {other_class} overlaps this one with IoU {least}{iou:.2f}."
     return (
-        f"No reliable detection lies on the annotation. An estimated {_share(usual)} of the annotations of {category} of "
-        "this size have one."
+        f"No reliable detection lies on the annotation. An estimated {_share(usual)} of the annotations of {category} "
+        "of this size have one."
     )
 
 
