@@ -73,7 +73,7 @@ ERROR_WORDS = {
         "Background", "no object near", "The box overlaps no object, or hardly: no IoU is above 0.1."
     ),
     "missed": ErrorWords(
-        "Missed", "not detected", "No detection matches the object, or has the wrong class or place for it alone."
+        "Missed", "not detected", "No detection matches the object, and no error of class or place is about it."
     ),
 }
 """Each of `ioukit.evaluation.ERROR_KINDS`."""
