@@ -146,7 +146,8 @@ def _changes(left: Floats) -> npt.NDArray[np.bool_]:
     """(Q,) whether the numbers of (G, Q) data sets differ. If not, such as where all is missed, no error is known."""
     undefined = np.isnan(left)
     highest = np.where(undefined, -np.inf, left).max(axis=0, initial=-np.inf)
-    return np.where(undefined, np.inf, left).min(axis=0, initial=np.inf) < highest
+    lowest = np.where(undefined, np.inf, left).min(axis=0, initial=np.inf)
+    return np.asarray(lowest < highest)
 
 
 class PartTables(NamedTuple):
