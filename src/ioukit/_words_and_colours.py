@@ -69,11 +69,11 @@ ERROR_WORDS = {
     ),
     "both": ErrorWords("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
     "duplicate": ErrorWords("Duplicate", "found twice", "The box fits an object that another detection matches."),
-    "background": ErrorWords("Background", "no object there", "The box overlaps no object."),
+    "background": ErrorWords(
+        "Background", "no object near", "The box overlaps no object, or hardly: no IoU is above 0.1."
+    ),
     "missed": ErrorWords(
-        "Missed",
-        "no detection near",
-        "No detection overlaps the object well enough to be an error of another kind.",
+        "Missed", "not detected", "No detection matches the object, and no error of class or place is about it."
     ),
 }
 """Each of `ioukit.evaluation.ERROR_KINDS`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,6 +136,24 @@ def test_the_list_follows_the_filters(open_page: OpenPage, pages: dict[str, tupl
     page.locator("#text").fill("")
     page.locator("#least").fill("50")
     assert listed(page) == sum(round(row.score, 4) >= 0.5 for row in rows)
+
+
+def test_the_numbers_of_the_page_are_those_of_its_labels(
+    open_page: OpenPage, pages: dict[str, tuple[LabelErrors, Path]]
+) -> None:
+    """Labels that were left out before the page are in none of its numbers, and the page says so."""
+    errors, path = pages["planted"]
+    page = open_page(path)
+    for place, tile in enumerate(page.locator("#summary .tile").all()):
+        scores = errors.score[errors.kind == place]
+        assert tile.locator(".value").inner_text() == f"{len(scores):,}"
+        said = re.search(r"Expected to be wrong: ([\d.,]+) of ([\d,]+)\.", tile.inner_text())
+        assert (said is None) == (len(scores) == 0)
+        assert said is None or abs(float(said[1].replace(",", "")) - scores.sum()) <= 0.51
+        assert said is None or said[2] == f"{len(scores):,}"
+    assert "Labels that were left out, such as those with a low score, are not counted here" in page.inner_text(
+        "#summary"
+    )
 
 
 def test_keys_lead_through_the_listed_labels(open_page: OpenPage, pages: dict[str, tuple[LabelErrors, Path]]) -> None:

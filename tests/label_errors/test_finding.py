@@ -97,6 +97,8 @@ def test_laws(evaluation: Evaluation) -> None:
     for row in errors.rows():
         assert row.kind in KINDS
         assert row.reason.endswith(".")
+        # Such shares come from a regression: a rare class has one that no count of its labels gives.
+        assert (" % of the " in row.reason) == ("An estimated " in row.reason)
 
 
 @given(scenes())
@@ -377,3 +379,20 @@ def test_wrong_use() -> None:
         errors.chosen(kinds=["blurred"])
     with pytest.raises(TypeError, match="expected a list of kinds, got 'swapped'"):
         errors.chosen(kinds="swapped")
+
+
+def test_a_share_of_a_class_with_one_annotation_is_called_an_estimate() -> None:
+    """None of its annotations is found, so the share is mostly that of the other class."""
+    images = np.arange(60)
+    boxes = np.tile([10.0, 10.0, 50.0, 50.0], (60, 1))
+    labels = GroundTruth.from_arrays(image_ids=images, category_ids=np.r_[[1] * 59, 2], boxes=boxes)
+    found = Detections.from_arrays(
+        image_ids=images[:59], category_ids=[1] * 59, boxes=boxes[:59], scores=np.linspace(0.5, 0.9, 59)
+    )
+    errors = find_label_errors(evaluate(labels, found)).chosen(kinds=["spurious"])
+    share = float(errors.expected[0])
+    assert errors.rows()[0].reason == (
+        f"No reliable detection lies on the annotation. An estimated {100 * share:.0f} % of the annotations of 2 of "
+        "this size have one."
+    )
+    assert share > 0.5

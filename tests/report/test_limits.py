@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ioukit import evaluate
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation.protocols import find_protocol
 from ioukit.report._limits import limited_keys
 from ioukit.report.report_page import report_data
@@ -81,6 +81,19 @@ def test_where_there_are_none_the_page_says_why(case: str, note: str) -> None:
     assert not note or (notes[0].startswith(note) and not data.limits)
     assert "nan" not in text_of(data.html())
     assert bool(data.limits) == (case in ("perfect", "all wrong"))
+
+
+def test_objects_on_one_image_give_none_whatever_the_number_of_images() -> None:
+    """As `evaluation.intervals` says: limits undefined."""
+    gt = GroundTruth.from_arrays(
+        image_ids=[1, 1], category_ids=[1, 1], boxes=[[0, 0, 9, 9], [40, 0, 9, 9]], images=range(30)
+    )
+    dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[0.9])
+    data = report_data(evaluate(gt, dt))
+    assert not data.limits
+    assert [note for note in data.notes if "one image" in note] == [
+        "No intervals: the objects that count are on one image, which does not show how much another one would differ."
+    ]
 
 
 def test_protocols_that_need_long_have_none_unless_they_are_given() -> None:

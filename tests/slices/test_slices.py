@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
-from ioukit.slices import slice_columns, slice_numbers
-from ioukit.slices.parts import both, parts_of
+from ioukit.slices import Expression, slice_columns, slice_numbers
+from ioukit.slices.parts import Bins, both, parts_of
 from ioukit.slices.scene import Scene
 from ioukit.statistics import replicate
 from support.evaluated_scenes import coco, made
@@ -132,6 +132,27 @@ def test_pairs_of_images_stay_images() -> None:
 
 
 @pytest.mark.parametrize(
+    ("numbers", "bins", "names"),
+    [
+        ([*range(1, 10)], None, ["below 3", "3 to 4", "5 to 6", "7 and more"]),
+        ([1, 1, 1, 2, 2, 2, 3, 3, 9], 4, ["below 2", "2", "3 and more"]),
+        ([*range(1, 9), 9.5], None, ["below 3", "3 to 5", "5 to 7", "7 and more"]),
+        ([*range(1, 10)], [1, 3, 4, 9], ["1 to 3", "3 to 4", "4 to 9"]),  # as asked for
+    ],
+)
+def test_ranges_of_whole_numbers_do_not_seem_to_overlap(
+    numbers: list[float], bins: int | list[float] | None, names: list[str]
+) -> None:
+    gt = GroundTruth.from_arrays(image_ids=range(9), category_ids=[1] * 9, boxes=[[0, 0, 9, 9]] * 9)
+    dt = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
+    table = {"image_id": range(9), "people": numbers}
+    cut: Bins = {} if bins is None else {"people": bins}
+    found = slice_numbers(evaluate(gt, dt), "people", tables=table, bins=cut, replicates=0)
+    assert [one.value for one in found] == names
+    assert sum(one.images for one in found) == 9
+
+
+@pytest.mark.parametrize(
     ("by", "bins", "message"),
     [
         ("wether", None, "no column 'wether'; did you mean 'weather'"),
@@ -192,6 +213,59 @@ def test_numbers_are_those_of_replicates_and_repeat() -> None:
         interval = one.numbers["AP"]
         assert interval.low <= interval.high
         assert interval.standard_error > 0
+
+
+def _on_images(images: list[int], found: list[int], crowded: int) -> Evaluation:
+    """Objects on ten images, one on each and two on those listed; those of some images are detected."""
+    every = [*range(10), *images]
+    boxes = [[60.0 * at, 0, 40, 40] for at in range(10)] + [[60.0 * at + 4, 4, 40, 40] for at in images]
+    gt = GroundTruth.from_arrays(
+        image_ids=every, category_ids=[1] * len(every), boxes=boxes, crowd=[at == crowded for at in every]
+    )
+    seen = [at for at, image in enumerate(every) if image in found]
+    dt = Detections.from_arrays(
+        image_ids=[every[at] for at in seen],
+        category_ids=[1] * len(seen),
+        boxes=[boxes[at] for at in seen],
+        scores=np.linspace(0.9, 0.5, len(seen)),
+    )
+    return evaluate(gt, dt)
+
+
+@pytest.mark.parametrize(
+    ("images", "found", "crowded", "known"),
+    [
+        ([4], [1, 2, 4], -1, False),  # two objects on one image do not show how much another image would differ
+        ([4, 5], [1, 2, 4], -1, True),
+        ([4, 5], [1, 2, 4], 5, False),  # crowds do not count
+        ([4, 5], [1, 2], -1, False),  # all are missed, without any image, too: so the error is unknown
+        ([4, 5], [1, 2, 4, 5], -1, False),  # all are found
+    ],
+)
+def test_objects_have_an_interval_if_two_images_tell_of_them(
+    images: list[int], found: list[int], crowded: int, known: bool
+) -> None:
+    data = _on_images(images, found, crowded)
+    clear, overlapped = (Expression(text) for text in ("largest_overlap == 0", "largest_overlap > 0"))
+    measured = slice_numbers(data, [clear, overlapped], keys=["AR100"])
+    for one in measured:
+        number, difference = one.numbers["AR100"], one.differences["AR100"]
+        assert math.isnan(number.low) == math.isnan(number.high) == (one.name == overlapped.text and not known)
+        assert math.isnan(difference.low) == (not known)
+        plain = json.loads(measured.to_json())["slices"][measured.slices.index(one)]
+        assert (plain["differences"]["AR100"]["low"] is None) == (not known)
+    assert ("no interval (-): the objects that count are in one image" in measured.table()) == (not known)
+
+
+def test_a_change_has_an_interval_where_both_models_are_equally_wrong() -> None:
+    """That no image changes a change of 0 is known; that no image changes another one tells nothing."""
+    nothing, everything = _on_images([4, 5], [1], -1), _on_images([4, 5], list(range(10)), -1)
+    by, keys = Expression("largest_overlap > 0"), ["AR100"]
+    same = slice_numbers(nothing, by, b=nothing, keys=keys).slices[0].changes["AR100"]
+    assert (same.value, same.low, same.high) == (0, 0, 0)
+    better = slice_numbers(nothing, by, b=everything, keys=keys).slices[0].changes["AR100"]
+    assert better.value == 1
+    assert math.isnan(better.low)
 
 
 def test_differences_are_those_that_chance_does_not_make() -> None:

@@ -44,11 +44,20 @@ def on_images(evaluation: Evaluation, images: Any) -> Evaluation:
     return evaluate(gt.filter(images=images), dt.filter(images=images))
 
 
-def error_of(evaluation: Evaluation, images: Any, every: Any) -> float:
-    """The standard error of AP on some images, from leaving out each image of the data set in turn."""
-    left = np.array([on_images(evaluation, [one for one in images if one != out]).summary["AP"] for out in every])
+def error_of(evaluation: Evaluation, images: Any, every: Any, key: str = "AP") -> float:
+    """The standard error of a number on some images, from leaving out each image of the data set in turn.
+
+    NaN if fewer than two images have objects that count, or if no image changes the number.
+    """
+    gt = evaluation.ground_truth
+    assert gt is not None
+    low, high = {"APs": (0, 32**2), "APm": (32**2, 96**2), "APl": (96**2, 1e10)}.get(key, (0, 1e10))
+    counted = ~gt.crowd & (gt.areas >= low) & (gt.areas <= high) & np.isin(gt.image_ids, images)
+    left = np.array([on_images(evaluation, [one for one in images if one != out]).summary[key] for out in every])
     left = left[~np.isnan(left)]
-    return math.sqrt((len(every) - 1) / len(every) * float(((left - left.mean()) ** 2).sum())) if len(left) else 0.0
+    if len(np.unique(gt.image_ids[counted])) < 2 or left.min() == left.max():
+        return math.nan
+    return math.sqrt((len(every) - 1) / len(every) * float(((left - left.mean()) ** 2).sum()))
 
 
 def check_interval(text: str, value: float, error: float, lowest: float) -> None:
@@ -68,6 +77,23 @@ def scenes(draw: st.DrawFn) -> tuple[list[Evaluation], FloatArray]:
     images, classes = draw(st.sampled_from([2, 3, 8])), draw(st.sampled_from([1, 3]))
     models = odd_models(draw(st.integers(0, 10**6)), images, classes, draw(st.sampled_from(KINDS)))
     return models, np.array([draw(st.integers(0, 2)) for _ in range(images)], float)
+
+
+def check_size(evaluation: Evaluation, size: str, cells: list[str], interval: str | None) -> None:
+    """The counts, the AP and, if it is not ``None``, the interval of the objects of a size."""
+    gt = evaluation.ground_truth
+    assert gt is not None
+    images, objects, share, ap = cells
+    low, high = {"small": (0, 32**2), "medium": (32**2, 96**2), "large": (96**2, 1e10)}[size]
+    inside = ~gt.crowd & (gt.areas >= low) & (gt.areas <= high)
+    assert (int(images), int(objects)) == (len(np.unique(gt.image_ids[inside])), int(inside.sum()))
+    assert share == f"{100 * inside.sum() / max((~gt.crowd).sum(), 1):.1f} %"
+    key, every = f"AP{size[0]}", gt.images.ids
+    assert near(ap, evaluation.summary[key])
+    error = error_of(evaluation, every, every, key)
+    assert interval is None or (interval == "-") == math.isnan(error)
+    if interval not in (None, "-"):
+        check_interval(interval, evaluation.summary[key], error, 0.0)
 
 
 @settings(deadline=None, max_examples=20)
@@ -91,11 +117,7 @@ def test_a_table_of_slices_is_true(drawn: tuple[list[Evaluation], FloatArray], r
         name, images, objects, share, ap, interval, rest, difference, its_interval, recall = row
         assert name == part.name
         if part.by == "size":
-            low, high = {"small": (0, 32**2), "medium": (32**2, 96**2), "large": (96**2, 1e10)}[part.value]
-            inside = counted & (gt.areas >= low) & (gt.areas <= high)
-            assert (int(images), int(objects)) == (len(np.unique(gt.image_ids[inside])), int(inside.sum()))
-            assert share == f"{100 * inside.sum() / max(counted.sum(), 1):.1f} %"
-            assert near(ap, one.summary[f"AP{part.value[0]}"])
+            check_size(one, part.value, [images, objects, share, ap], interval if replicates else None)
             continue
         chosen = every[np.array(table["kind"]) == part.value]
         others = np.setdiff1d(every, chosen)
@@ -114,13 +136,21 @@ def test_a_table_of_slices_is_true(drawn: tuple[list[Evaluation], FloatArray], r
         else:  # what chance gives so many images is taken off, the same for each slice of so many
             taken_off = gain - float(difference)
             assert abs(chance.setdefault(len(chosen), taken_off) - taken_off) <= 1.1e-3
-        assert (interval == "-") == (replicates == 0 or len(chosen) < 2 or math.isnan(number["AP"]))
+        error = error_of(one, chosen, every)
+        assert (interval == "-") == (replicates == 0 or math.isnan(error))
         if interval != "-":
-            check_interval(interval, number["AP"], error_of(one, chosen, every), 0.0)
+            check_interval(interval, number["AP"], error, 0.0)
         if its_interval != "-":
             check_interval(its_interval, float(difference), 0.0, -1.0)
     notes = "\n".join(lines[2 + len(found) :])
     assert ("intervals: 95 %, for each slice alone" in notes) == (replicates > 0)
+    missing = [
+        p
+        for p in found
+        for i in (p.numbers["AP"], (p.changes if two else p.differences)["AP"])
+        if math.isnan(i.low) and not math.isnan(i.value)
+    ]
+    assert ("no interval (-): the objects that count are in one image" in notes) == (replicates > 0 and bool(missing))
     assert ("less what random sets of as many images have" in notes) == (replicates > 0 and not two)
 
 

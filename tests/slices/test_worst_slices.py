@@ -297,3 +297,15 @@ def test_objects_on_few_clusters_have_no_limits() -> None:
         assert any("no limits for slices of objects on fewer than 10 clusters" in one for one in found.notes) == (
             count == 8
         )
+
+
+def test_objects_on_few_images_have_no_limits() -> None:
+    """However many images there are besides."""
+    data, *_ = _data(3)
+    assert data.ground_truth is not None
+    images = data.ground_truth.images.ids
+    few = {"image_id": images, "part": np.where(np.arange(len(images)) < 7, "few", "many")}
+    by = ["part == 'few' and area > 0", "part == 'many' and area > 0"]
+    found = worst_slices(data, by, tables=few, least_objects=5, replicates=20, permutations=20)
+    assert len(found)
+    assert {bool(np.isnan(one.low)) for one in found} == {True}

@@ -50,7 +50,8 @@ _OF_OBJECTS = _sentences(
     r"The (?:detection that matches it does|\d+ detections that match it do) not count either",
     rf"A detection with score (?P<score>{_NUMBER}) matches it: (?P<measure>{_MEASURE})",
     rf"A detection matches it \((?P<measure>{_MEASURE})\), but (?P<low>{_TOO_LOW})",
-    rf"A detection of another class \((?P<class>\w+), score {_NUMBER}, {_MEASURE}\) lies on it",
+    rf"A detection of another class \((?P<class>\w+), score (?P<its_score>{_NUMBER}), (?P<its_measure>{_MEASURE})\) "
+    rf"lies on it(?P<but>, but does not count: (?:{_RULE}|(?P<its_low>{_TOO_LOW})))?",
     rf"The best detection of its class \({_FOUND}\) is not close enough: (?P<needed>{_NEEDED})",
     f"And it does not count: (?:{_RULE}|(?P<low>{_TOO_LOW}))",
     rf"It matches (?P<elsewhere>{_OBJECT})",
@@ -82,7 +83,7 @@ def _check_number(text: str, value: float) -> None:
 
 def _check_overlap(text: str, fact: Plain, threshold: float) -> None:
     """An IoU, or a share for a crowd, on the right side of 0, the threshold and 1."""
-    number = re.findall(rf"(?<!object )(?<!Object )(?<![\d.]){_NUMBER}", text)[0]
+    number = re.findall(_NUMBER, re.sub(_OBJECT, "", text))[0]  # names of classes may be numbers, too
     assert ("lies in" in text) == fact.area, text
     _check_number(number, fact.iou)
     for limit in (0, threshold, 1):
@@ -177,9 +178,8 @@ def _check_taker(facts: Facts, row: int, place: int, text: str, threshold: float
 
 def check_words_of_object(facts: Facts, place: int, words: str, row: int, threshold: float) -> None:
     """Every sentence about an object is true; `row` is the detection that the reason is about, -1 for none."""
-    pairs = {one: fact for (one, its), fact in facts.pairs.items() if its == place and fact.iou >= LEAST}
-    counted = {one: fact for one, fact in pairs.items() if one in facts.counted}
-    names = dict(zip(facts.gt.categories.ids.tolist(), facts.gt.categories.names, strict=True))
+    near = {one: fact for (one, its), fact in facts.pairs.items() if its == place and fact.iou >= LEAST}
+    pairs = {one: fact for one, fact in near.items() if one in facts.listed}
     for sentence, parts in _parsed(words, _OF_OBJECTS):
         if "measure" in parts:
             _check_overlap(parts["measure"], pairs[row], threshold)
@@ -191,13 +191,29 @@ def check_words_of_object(facts: Facts, place: int, words: str, row: int, thresh
         if "low" in parts:
             _check_low(parts["low"], float(facts.dt.scores[row]), facts.score)
         if "none" in parts:
-            assert not [one for one, fact in counted.items() if fact.alike or "alike" not in parts], sentence
+            assert not [one for one, fact in pairs.items() if fact.alike or "alike" not in parts], sentence
         if "class" in parts:
-            wrong = {one: fact for one, fact in counted.items() if not fact.alike}
-            best = max(fact.iou for fact in wrong.values())
-            assert parts["class"] in {
-                names[int(facts.dt.category_ids[one])] for one, fact in wrong.items() if fact.iou == best
-            }
+            _check_other_class(facts, pairs, parts, threshold)
         if "elsewhere" in parts:
             other = _place(facts, parts["elsewhere"], row)
             assert "most with" in sentence or facts.found.matched[row] == other
+
+
+def _check_other_class(facts: Facts, pairs: dict[int, Plain], parts: dict[str, str], threshold: float) -> None:
+    """A detection of another class overlaps an object most: of those that count, or if there is none, of the others."""
+    names = dict(zip(facts.gt.categories.ids.tolist(), facts.gt.categories.names, strict=True))
+    wrong = {one: fact for one, fact in pairs.items() if not fact.alike}
+    counted = {one: fact for one, fact in wrong.items() if one in facts.counted}
+    assert ("but" in parts) == (not counted)
+    meant = [
+        one
+        for one, fact in (counted or wrong).items()
+        if names[int(facts.dt.category_ids[one])] == parts["class"]
+        and abs(float(parts["its_score"]) - float(facts.dt.scores[one])) < 1e-3
+    ]
+    assert meant
+    if counted:
+        assert max(fact.iou for fact in counted.values()) in {counted[one].iou for one in meant}
+    _check_overlap(parts["its_measure"], max((wrong[one] for one in meant), key=lambda fact: fact.iou), threshold)
+    if "its_low" in parts:
+        _check_low(parts["its_low"], float(parts["its_score"]), facts.score)

@@ -179,7 +179,7 @@ def check_outcomes(table: MatchTable, gt: GroundTruth, dt: Detections, **options
             assert reason.detection == became.matched_detection[row]
         if reason.detection >= 0:
             assert became.detections[reason.detection] != Outcome.NOT_COUNTED or reason.code in (
-                *("below_score", "beyond_cap", "left_out", "low_iou", "took_another"),
+                *("below_score", "beyond_cap", "left_out", "low_iou", "took_another", "other_class"),
             )
     for reason in [*objects.values(), *detections.values()]:
         assert "ignored by" not in reason.words
@@ -258,6 +258,33 @@ def test_sentences() -> None:
         "It does not count: its score 0.20 is below the score threshold 0.30.",
         "It matches object 6 (1.00 of the detection lies in it), which does not count: it is a crowd.",
     ]
+
+
+def test_a_detection_of_another_class_that_does_not_count_is_no_empty_place() -> None:
+    """As one of the same class is: below the score threshold, and beyond the cap of its class."""
+    gt = GroundTruth.from_arrays(
+        image_ids=[1] * 3,
+        category_ids=[2] * 3,
+        boxes=[[x, 0, 10, 10] for x in (0, 100, 200)],
+        categories={1: "cat", 2: "dog"},
+    )
+    dt = Detections.from_arrays(
+        image_ids=[1] * 5,
+        category_ids=[1, 1, 1, 2, 2],
+        boxes=[[x, 0, 10, 10] for x in (2, 300, 100, 400, 204)],
+        scores=[0.2, 0.8, 0.7, 0.6, 0.1],
+    )
+    none_of_its_class = "No detection of its class has IoU 0.10 or more with it."
+    low = "A detection of another class (cat, score 0.200, IoU 0.67) lies on it, but does not count"
+    near = "The best detection of its class (IoU 0.43, score 0.100) is not close enough: a match needs at least 0.50."
+    assert words_of(gt, dt)[0] == [
+        f"{low}: its score 0.20 is below the score threshold 0.30. {none_of_its_class}",
+        f"A detection of another class (cat, score 0.700, IoU 1.00) lies on it. {none_of_its_class}",
+        f"{near} And it does not count: its score 0.10 is below the score threshold 0.30.",
+    ]
+    capped = "only the 2 best detections of each image and class count"
+    objects = words_of(gt, dt, COCO.replace(max_dets=[2]), score_threshold=0)[0]
+    assert objects[0] == f"{low}: {capped}. {none_of_its_class}"
 
 
 def test_sentences_where_the_protocol_reads_no_scores() -> None:

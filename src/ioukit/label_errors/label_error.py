@@ -63,6 +63,8 @@ class LabelError(NamedTuple):
 def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: bool) -> str:
     """Why a label is suspicious, in one or two sentences.
 
+    What is usual is no count: it is estimated from all classes and sizes, and of rare ones mostly from the others.
+
     Args:
         row: The label.
         other_class: The class of the other object of a double.
@@ -75,12 +77,12 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
     if kind == "overlooked":
         return (
             f"A detection of {suggested} with score {score:.2f} matches no annotation. "
-            f"{_share(usual)} of the detections like it match one."
+            f"An estimated {_share(usual)} of the detections like it match one."
         )
     if kind == "badly_drawn":
         return (
             f"The detection of {suggested} with score {score:.2f} overlaps the annotation with IoU {iou:.2f}. "
-            f"Such detections usually reach {usual:.2f}."
+            f"Such detections usually reach about {usual:.2f}."
         )
     if kind == "swapped":
         rival = f"No detection of {category} overlaps it by 0.10 or more."
@@ -91,8 +93,8 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
         least = "at least " if is_bound else ""
         return f"Annotation {row.other_id} of {other_class} overlaps this one with IoU {least}{iou:.2f}."
     return (
-        f"No reliable detection lies on the annotation. {_share(usual)} of the annotations of {category} of this size "
-        "have one."
+        f"No reliable detection lies on the annotation. An estimated {_share(usual)} of the annotations of {category} "
+        "of this size have one."
     )
 
 

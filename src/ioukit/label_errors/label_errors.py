@@ -66,7 +66,7 @@ class LabelErrors(Columns):
     """(N,) what is usual, or speaks for the label. Overlooked: the share of detections like this one that match an
     object. Badly drawn: the IoU of such a detection with its object. Swapped: score times IoU of the strongest
     detection of the label's class, NaN for none. Spurious: the share of objects like this one that a reliable detection
-    overlaps. NaN for doubled objects."""
+    overlaps. NaN for doubled objects. Shares and the usual IoU are estimates, not counts."""
 
     def __len__(self) -> int:
         return len(self.score)

@@ -63,9 +63,12 @@ def few_intervals(evaluation: Evaluation, threads: int | None) -> dict[str, Inte
     work = len(evaluation.matches) + _CLASS * len(evaluation.per_class) + 1
     replicates = min(max(_WORK // work, _FEWEST), _MOST)
     try:
-        return intervals(evaluation, limited_keys(evaluation), replicates=replicates, threads=threads)
+        found = intervals(evaluation, limited_keys(evaluation), replicates=replicates, threads=threads)
     except ValueError as error:
         return str(error)
+    if not known_limits(found):
+        return "the objects that count are on one image, which does not show how much another one would differ"
+    return found
 
 
 def known_limits(found: Mapping[str, Interval]) -> dict[str, Limits]:

@@ -83,9 +83,9 @@ def lead(
     if not objects:
         return "There are no objects, so precision, recall and all numbers computed from them are undefined."
     if not found:
-        return f"There are no detections: none of the {pluralize(objects, 'object')} was found."
+        return f"The detector finds 0 of {pluralize(objects, 'object')}: there are no detections."
     if best is None or math.isnan(best.score):
-        return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
+        return f"The detector finds 0 of {pluralize(objects, 'object')} with {pluralize(found, 'detection')}."
     what = (
         f"finds {percent(best.recall, 1)} of the objects, and {percent(best.precision, 1)} of its detections are right."
     )

@@ -145,7 +145,10 @@ def _tiles(errors: LabelErrors) -> list[Tile]:
     tiles = []
     for place, kind in enumerate(LABEL_ERROR_KINDS):
         scores = errors.score[errors.kind == place]
-        about = f" About {scores.sum():,.0f} of them are expected to be wrong." if len(scores) else ""
+        wrong = float(scores.sum())
+        about = (
+            f" Expected to be wrong: {wrong:,.{0 if wrong >= 10 else 1}f} of {len(scores):,}." if len(scores) else ""
+        )
         tiles.append(Tile(kind.title, f"{len(scores):,}", _MEANINGS[kind.key] + about))
     return tiles
 

@@ -20,6 +20,7 @@ from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene
 from ioukit.statistics import Interval, repeat_images
+from ioukit.statistics.class_clusters import clusters_of_numbers
 from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, LeftOut, image_groups
@@ -80,7 +81,8 @@ def slice_numbers(
     Returns:
         The slices, in the order of ``by``. Intervals come from leaving out images of the whole data set (the
         jackknife), the same for all slices, and Student's t distribution. They are about other slices of as many
-        images: AP of few images is higher than AP of many. A slice whose images form one cluster has no intervals.
+        images: AP of few images is higher than AP of many. A slice whose objects are in one cluster has no intervals,
+        and neither has one whose number no image changes, such as one in which every object is missed.
 
     Raises:
         ValueError: If there is no such column or number, a condition or bins are invalid, ``b`` was made on other data,
@@ -138,6 +140,14 @@ def _mean_of_defined(replicates: Floats) -> Floats:
     none = np.full(replicates.shape[1], np.nan)
     found: Floats = np.divide(sums, known.sum(axis=0), out=none, where=known.any(axis=0))
     return found
+
+
+def _changes(left: Floats) -> npt.NDArray[np.bool_]:
+    """(Q,) whether the numbers of (G, Q) data sets differ. If not, such as where all is missed, no error is known."""
+    undefined = np.isnan(left)
+    highest = np.where(undefined, -np.inf, left).max(axis=0, initial=-np.inf)
+    lowest = np.where(undefined, np.inf, left).min(axis=0, initial=np.inf)
+    return np.asarray(lowest < highest)
 
 
 class PartTables(NamedTuple):
@@ -199,9 +209,9 @@ class _Measurement:
         inside = [self._observed(each.inside) for each in models]
         left = [self._without(each.inside, each.images_inside) for each in models]
         of_rest, left_of_rest = self._observed(first.rest), self._without(first.rest, first.images_of_rest)
-        # One cluster does not show how much another one would differ.
-        clusters = self._clusters(first.images_inside)
-        of_both = min(clusters, self._clusters(first.images_of_rest))
+        on = self._clusters(first.inside, first.images_inside)
+        told = [np.where(_changes(each), on, 0) for each in left]
+        told_of_rest = np.where(_changes(left_of_rest), self._clusters(first.rest, first.images_of_rest), 0)
         difference = inside[0] - of_rest
         if part.level == "image" and self.left_out is not None:
             difference = difference - self._chance_difference(int(part.chosen[self.scene.evaluated].sum()))
@@ -215,13 +225,11 @@ class _Measurement:
             objects=objects,
             share=share,
             shares_false_positives=part.shares_false_positives,
-            numbers=self._intervals(inside[0], left[0], clusters, 0.0),
+            numbers=self._intervals(inside[0], left[0], told[0], 0.0),
             rest=_by_key(self.numbers, of_rest),
-            differences=self._intervals(difference, left[0] - left_of_rest, of_both, -1.0),
-            of_b={} if len(models) == 1 else self._intervals(inside[1], left[1], clusters, 0.0),
-            changes={}
-            if len(models) == 1
-            else self._intervals(inside[1] - inside[0], left[1] - left[0], clusters, -1.0),
+            differences=self._intervals(difference, left[0] - left_of_rest, np.minimum(told[0], told_of_rest), -1.0),
+            of_b={} if len(models) == 1 else self._intervals(inside[1], left[1], told[1], 0.0),
+            changes={} if len(models) == 1 else self._change(inside[1] - inside[0], left[1] - left[0], on),
         )
 
     def _observed(self, table: MatchTable) -> Floats:
@@ -234,18 +242,28 @@ class _Measurement:
         weights = self.left_out.weights(0, len(self.left_out.stratum))
         return self.numbers.replicated(table, np.ascontiguousarray(weights[:, images]), self.threads)
 
-    def _clusters(self, images: npt.NDArray[np.bool_] | slice) -> int:
-        """How many clusters some images form."""
-        return len(np.unique(self.groups.cluster[images]))
+    def _clusters(self, table: MatchTable, images: npt.NDArray[np.bool_] | slice) -> npt.NDArray[np.intp]:
+        """(Q,) how many clusters have objects that count for each number."""
+        return clusters_of_numbers(table, self.groups.take(images), self.numbers)
 
-    def _intervals(self, observed: Floats, left: Floats, clusters: int, lowest: float) -> dict[str, Interval]:
+    def _change(self, observed: Floats, left: Floats, on: npt.NDArray[np.intp]) -> dict[str, Interval]:
+        """The intervals of changes: that no image changes one tells something only if there is none at all."""
+        return self._intervals(observed, left, np.where(_changes(left) | (observed == 0), on, 0), -1.0)
+
+    def _intervals(
+        self, observed: Floats, left: Floats, clusters: npt.NDArray[np.intp], lowest: float
+    ) -> dict[str, Interval]:
+        """Intervals of (Q,) numbers that depend on so many clusters.
+
+        One cluster does not show how much another one would differ.
+        """
         stratum = np.zeros(0, np.intp) if self.left_out is None else self.left_out.stratum
         return {
             key: interval_of_left_out(
                 float(observed[at]),
                 left[:, at],
                 stratum,
-                clusters if len(left) else 0,
+                int(clusters[at]) if len(left) else 0,
                 key=key,
                 level=self.level,
                 lowest=lowest,

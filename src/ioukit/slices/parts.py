@@ -149,7 +149,8 @@ def _of_condition(scene: Scene, expression: Expression) -> Part:
 def _of_column(scene: Scene, column: Column, by: str, bins: Any) -> Iterator[Part]:
     values = scene.values(column.name, column.level)
     theirs = None if column.level == "image" else scene.values_of_detections(column.name)
-    for label, low, high in _cuts(by, values, bins):
+    whole = all(map(_are_whole, [values] if theirs is None else [values, theirs]))
+    for label, low, high in _cuts(by, values, bins, whole=whole):
         chosen = _within(values, low, high)
         if theirs is None:
             yield _of_images(by, label, chosen)
@@ -169,8 +170,14 @@ def _within(values: Values, low: Any, high: Any) -> Flags:
     return np.asarray(inside & values.known, np.bool_)
 
 
-def _cuts(by: str, values: Values, bins: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The label, the lowest and the highest value of each part."""
+def _are_whole(values: Values) -> bool:
+    """Whether all values are whole numbers."""
+    known = values.data[values.known]
+    return values.kind == "number" and bool((known == np.floor(known)).all())
+
+
+def _cuts(by: str, values: Values, bins: Any, *, whole: bool) -> Iterator[tuple[str, Any, Any]]:
+    """The label, the lowest and the highest value of each part; ``whole`` if detections have whole numbers, too."""
     known = values.data[values.known]
     if values.kind != "number" and bins is not None:
         raise ValueError(f"column {by!r} holds {values.kind}s, so it has no bins")
@@ -193,10 +200,12 @@ def _cuts(by: str, values: Values, bins: Any) -> Iterator[tuple[str, Any, Any]]:
             yield str(label), float(low), float(high)
         return
     distinct = np.unique(known)
-    if bins is None and len(distinct) <= _FEW and (distinct == np.floor(distinct)).all():
+    if bins is None and len(distinct) <= _FEW and _are_whole(values):
         yield from ((f"{value:g}", value, value) for value in distinct.tolist())
         return
-    yield from _between(_edges(by, known, bins))
+    # Edges that are asked for stay in the names, by which programs find slices.
+    chosen = bins is None or isinstance(bins, int | np.integer)
+    yield from _between(_edges(by, known, bins), whole=whole and chosen)
 
 
 def _edges(by: str, known: npt.NDArray[np.float64], bins: Any) -> list[float]:
@@ -214,18 +223,22 @@ def _edges(by: str, known: npt.NDArray[np.float64], bins: Any) -> list[float]:
     return [float(edge) for edge in edges]
 
 
-def _between(edges: Sequence[float]) -> Iterator[tuple[str, float, float]]:
-    """The ranges between edges: each includes its lower edge, and the last one also its upper edge."""
+def _between(edges: Sequence[float], *, whole: bool) -> Iterator[tuple[str, float, float]]:
+    """The ranges between edges: each includes its lower edge, and the last one also its upper edge.
+
+    Of whole numbers, labels say the lowest and the highest one: "1 to 2" and "3 to 4", not "1 to 3" and "3 to 4".
+    """
     for at, (low, high) in enumerate(itertools.pairwise(edges)):
         end = high if at == len(edges) - 2 else math.nextafter(high, -math.inf)
+        first, last = (np.ceil(low), np.floor(end)) if whole and np.ceil(low) <= np.floor(end) else (low, high)
         if math.isinf(low) and math.isinf(high):
             label = "any"
         elif math.isinf(low):
-            label = f"below {_number(high)}"
+            label = f"below {_number(np.ceil(high) if whole else high)}"
         elif math.isinf(high):
-            label = f"{_number(low)} and more"
+            label = f"{_number(first)} and more"
         else:
-            label = f"{_number(low)} to {_number(high)}"
+            label = _number(first) if first == last else f"{_number(first)} to {_number(last)}"
         yield label, low, end
 
 

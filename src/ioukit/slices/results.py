@@ -25,6 +25,9 @@ _SHARED = (
 )
 
 
+_NO_INTERVAL = "no interval (-): the objects that count are in one image or cluster, or no image changes the number"
+
+
 _PLAIN = ("name", "by", "value", "level", "images", "objects", "share", "shares_false_positives")
 """The fields of a slice that are no numbers of the detector."""
 
@@ -51,7 +54,8 @@ class Slice:
     """Whether detections without a match count as false positives of this slice and of the rest, because it is not
     known where they belong. AP is then too low in a small slice; recall does not depend on it."""
     numbers: Mapping[str, Interval]
-    """The numbers of the slice by key, with intervals; without limits if its images form one cluster."""
+    """The numbers of the slice by key, with intervals; without limits if its objects are in one cluster, or if no image
+    changes the number."""
     rest: Mapping[str, float]
     """The same numbers of all other images or objects."""
     differences: Mapping[str, Interval]
@@ -182,6 +186,7 @@ class SliceNumbers(Shown):
             else [""] * 3
         )
         rows.append([*whole, *(number_text(self.whole[each]) for each in others)])
+        intervals: list[Interval] = []
         for one in self.slices:
             number = one.numbers[main]
             row = [
@@ -193,6 +198,7 @@ class SliceNumbers(Shown):
                 _range(number),
             ]
             shown = one.changes[main] if two else one.differences[main]
+            intervals += [number, shown]
             row += [
                 number_text(one.of_b[main].value) if two else number_text(one.rest[main]),
                 signed_text(shown.value),
@@ -206,6 +212,8 @@ class SliceNumbers(Shown):
             if not two and any(one.level == "image" for one in self.slices):
                 # A reader who subtracts the printed numbers gets another difference.
                 lines.append("differences of slices of images: less what random sets of as many images have")
+            if any(math.isnan(one.low) and not math.isnan(one.value) for one in intervals):
+                lines.append(_NO_INTERVAL)
         if any(one.shares_false_positives for one in self.slices):
             lines.append(_SHARED)
         return "\n".join(lines)
@@ -282,8 +290,8 @@ class WorstSlice:
     difference: float
     """:attr:`value` minus :attr:`expected`."""
     low: float
-    """The lower limit of the difference, for this slice alone; NaN if its images form one cluster, or its objects are
-    on fewer than 10 clusters."""
+    """The lower limit of the difference, for this slice alone; NaN if its objects are in one cluster. Of a slice of
+    objects, NaN if they, or the others, are in fewer than 10 clusters."""
     high: float
     """The upper limit of the difference, for this slice alone."""
     p_value: float

@@ -30,6 +30,7 @@ from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, 
 from ioukit.slices.results import WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
+from ioukit.statistics.class_clusters import clusters_of_numbers
 from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import named_numbers
@@ -284,7 +285,10 @@ class _Search:
     ) -> tuple[float, float]:
         """The limits of the difference: of recall by its standard error, else by leaving images out."""
         difference, images = trial.value - trial.expected, made[0].images_inside
-        clusters = len(np.unique(self._chance.groups.cluster[images]))
+        clusters = trial.clusters
+        if not of_recall:
+            groups = self._chance.groups.take(images)
+            clusters = int(clusters_of_numbers(made[0].inside, groups, self._chance.numbers)[0])
         if clusters < (_FEWEST if of_recall else 2):
             return math.nan, math.nan  # so few clusters do not show how much another one would differ
         if of_recall:

@@ -11,6 +11,7 @@ chance alone, so a set of images is compared with sets of its own size and not w
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ class Trial:
     """Minus the loss over the standard error: the lower, the worse; NaN if it is undefined."""
     by_chance: Floats
     """(B,) the same score for each of B random data without an effect; the same data for all slices."""
+    clusters: int = 0
+    """Of a comparison of recalls: on how many clusters the objects of the slice are, or the others if on fewer."""
 
 
 def of_random_images(table: MatchTable, chosen: Flags, value: float, chance: Chance) -> Trial:
@@ -114,12 +117,14 @@ def of_recall(inside: MatchTable, rest: MatchTable, chance: Chance) -> Trial:
     cluster, count = chance.groups.cluster, chance.groups.num_clusters
     influence = np.bincount(cluster, found.influence, count)
     error = math.sqrt(float((influence**2).sum()) * count / max(count - 1, 1))
-    if any(len(np.unique(cluster[images])) < 2 for images in found.images):
+    clusters = min(len(np.unique(cluster[images])) for images in found.images)
+    if clusters < 2:
         error = math.nan
     stream = np.random.default_rng(np.random.SeedSequence(chance.seed, spawn_key=(_SIGNS,)))
     signs = (stream.integers(0, 2, count) * 2.0 - 1.0 for _ in range(chance.permutations))
     drawn = np.array([float(influence @ each) for each in signs])
-    return _trial(found.recall, found.recall - found.difference, error, drawn)
+    trial = _trial(found.recall, found.recall - found.difference, error, drawn)
+    return dataclasses.replace(trial, clusters=clusters)
 
 
 def of_swapped_models(

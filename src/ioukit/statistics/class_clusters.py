@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import MatchTable
+from ioukit.evaluation.summary import in_group
+from ioukit.statistics.named_numbers import NamedNumbers
 from ioukit.statistics.resampling import ImageGroups, Weights
 
 _MOST = 1 << 22  # weights that are looked up at a time: a replicate has one for each class and cluster with it
@@ -65,3 +67,17 @@ class ClassClusters:
             step = max(1, _MOST // len(self._images))
             for start in range(0, len(weights), step):
                 yield weights[start : start + step, self._images]
+
+
+def clusters_of_numbers(table: MatchTable, groups: ImageGroups, numbers: NamedNumbers) -> npt.NDArray[np.intp]:
+    """(Q,) how many clusters have objects that count for each number."""
+    protocol = table.protocol
+    areas = [protocol.area_of(one) for one in numbers.measures]
+    on = {area: ClassClusters.of(table, groups, area) for area in areas}
+    found = [
+        on[areas[column]].carriers(in_group(table.evaluated, protocol, numbers.measures[column].group))
+        if of_class < 0
+        else on[areas[column]].counts[of_class]
+        for column, of_class in zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
+    ]
+    return np.array(found, np.intp)

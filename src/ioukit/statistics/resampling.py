@@ -151,6 +151,11 @@ class ImageGroups:
         """Whether every image is a cluster."""
         return len(self.cluster) == self.num_clusters
 
+    def take(self, images: npt.NDArray[np.bool_] | slice) -> ImageGroups:
+        """Those of some of the images."""
+        present, cluster = np.unique(self.cluster[images], return_inverse=True)
+        return ImageGroups(cluster, self.stratum[present])
+
     def _images(self, of_clusters: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(B, I) values of images, given (B, C) values of clusters."""
         return of_clusters if self.each_image else np.ascontiguousarray(of_clusters[:, self.cluster])

@@ -230,14 +230,11 @@ class Explainer:
         reaching = [pair for pair in alike if self._all.reaches(pair)]
         if reaching:
             return self._went_elsewhere(min(reaching, key=_rank))
-        others = (pair for pair in pairs if pair.detection.category != one.category and pair.detection.counts)
+        others = (pair for pair in pairs if pair.detection.category != one.category)
         nearest = min(others, key=_rank, default=None)
         other = ""
         if nearest is not None and (self._all.reaches(nearest) or not alike):
-            found = nearest.detection
-            name = self._class(self._table.detections.category[found.row])
-            listed = ", ".join([name, *self._score(found), self._measured(nearest)])
-            other = f"A detection of another class ({listed}) lies on it."
+            other = self._of_another_class(nearest)
         if alike:
             best = min(alike, key=_rank)
             measured = self._measured_and_scored(best)
@@ -252,6 +249,14 @@ class Explainer:
             words = f"{other} No detection of its class has {self._overlap} {self._least()} with it."
             return Reason("other_class", words, -1, nearest.detection.row, nearest.iou)
         return Reason("none", f"No detection has {self._overlap} {self._least()} with it.")
+
+    def _of_another_class(self, pair: Pair) -> str:
+        """A sentence about a detection of another class that overlaps an object."""
+        one = pair.detection
+        name = self._class(self._table.detections.category[one.row])
+        listed = ", ".join([name, *self._score(one), self._measured(pair)])
+        but = "" if one.counts else f", but does not count: {self._why_not(one)}"
+        return f"A detection of another class ({listed}) lies on it{but}."
 
     def _why_not(self, one: Found) -> str:
         """Why a detection does not count."""
