@@ -12,7 +12,7 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
 from ioukit.comparison.sides import same_boxes
 from ioukit.comparison.splitting import Parts
-from ioukit.comparison.words import outcome, verdict
+from ioukit.comparison.words import leaning, outcome, verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
@@ -39,6 +39,8 @@ class ModelPair(Frozen):
     """Why it cannot be split; empty if it is."""
     p_corrected: float | None = None
     """The p-value of the main difference, corrected for the number of pairs; ``None`` if there are only two models."""
+    shortage: str = ""
+    """Why the test cannot show any difference: too few images, clusters or permutations; empty if it can."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -61,6 +63,11 @@ class ModelPair(Frozen):
         lower = self.a.protocol.main_measure.lower_is_better
         return outcome(self.difference, lower_is_better=lower, p_corrected=self.p_corrected)
 
+    @property
+    def leans(self) -> Literal["better", "worse", ""]:
+        """Whether the number of B is better or worse than that of A, by chance or not; empty if neither is."""
+        return leaning(self.difference, lower_is_better=self.a.protocol.main_measure.lower_is_better)
+
     def verdict(self) -> str:
         """Which model is better, in one or two sentences."""
         compared = self.comparison
@@ -72,6 +79,7 @@ class ModelPair(Frozen):
             compared.permutations,
             lower_is_better=lower,
             p_corrected=self.p_corrected,
+            shortage=self.shortage,
         )
 
     def notebook_caption(self) -> str:
