@@ -12,7 +12,7 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
 from ioukit.comparison.sides import same_boxes
 from ioukit.comparison.splitting import Parts
-from ioukit.comparison.words import leaning, outcome, verdict
+from ioukit.comparison.words import leaning, outcome, threshold_text, verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
@@ -56,6 +56,15 @@ class ModelPair(Frozen):
     def same_boxes(self) -> bool:
         """Whether A and B have the same boxes of the same classes, so that only scores differ."""
         return same_boxes(self.a, self.b)
+
+    @cached_property
+    def threshold_texts(self) -> tuple[str, str]:
+        """The score thresholds of what changed, with digits that choose the same detections; empty for all scores."""
+        low, high = (
+            threshold_text(score, one.matches.detections.score)
+            for score, one in zip(self.changes.score_thresholds, (self.a, self.b), strict=True)
+        )
+        return low, high
 
     @property
     def outcome(self) -> Literal["better", "worse", ""]:

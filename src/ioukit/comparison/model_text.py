@@ -60,7 +60,7 @@ def _of_pair(pair: ModelPair, *, per_class: bool, width: int) -> Iterator[str]:
     if len(rows) > 1:
         doubt = doubt_sentence(pair.comparison.differences, difference.level)
         yield "\n".join([aligned(rows, width=width, drop=(1, 2)), *([textwrap.fill(doubt, width)] if doubt else [])])
-    view = textwrap.fill(point_of_view(pair.changes, pair.names), width)
+    view = textwrap.fill(point_of_view(pair.changes, pair.names, pair.threshold_texts), width)
     changed = change_sentences(pair.changes, pair.names, same_boxes=pair.same_boxes)
     yield "\n".join([view, *_indented(changed, width)])
     yield _parts(pair, width)
@@ -126,7 +126,7 @@ def _markdown_of(pair: ModelPair) -> Iterator[str]:
     if doubt:
         yield _plain(doubt)
     sentences = [
-        point_of_view(pair.changes, pair.names),
+        point_of_view(pair.changes, pair.names, pair.threshold_texts),
         *change_sentences(pair.changes, pair.names, same_boxes=pair.same_boxes),
     ]
     yield "#### What changed"

@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
 from ioukit.comparison.drawn_sequences import which_sequences
@@ -225,9 +228,15 @@ def interval_doubts(names: Sequence[str], intervals: Sequence[Interval | Differe
     return f"{_doubt(level)}: {_with_reasons(doubtful, len(names))}."
 
 
-def point_of_view(changes: Changes, names: tuple[str, str]) -> str:
-    """At which thresholds objects are found."""
-    low, high = (_threshold(score) for score in changes.score_thresholds)
+def point_of_view(changes: Changes, names: tuple[str, str], thresholds: tuple[str, str]) -> str:
+    """At which thresholds objects are found.
+
+    Args:
+        changes: What changed.
+        names: The names of the models.
+        thresholds: The score threshold of each, see :func:`threshold_text`.
+    """
+    low, high = (f"scores of at least {text}" if text else "all scores" for text in thresholds)
     scores = low if low == high else f"{low} ({names[0]}) and {high} ({names[1]})"
     return f"What changed at an IoU of {changes.iou_threshold:g}, with {scores}:"
 
@@ -478,8 +487,17 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _threshold(score: float) -> str:
-    return "all scores" if math.isinf(score) else f"scores of at least {score:.2f}"
+def threshold_text(threshold: float, scores: npt.NDArray[np.float64]) -> str:
+    """A score threshold with two decimals, or with as many as choose the same detections; empty for all scores."""
+    if math.isinf(threshold):
+        return ""
+    below = float(np.max(scores, where=scores < threshold, initial=-math.inf))
+    for digits in range(2, 17):
+        step = 10.0**-digits
+        for text in (f"{threshold:.{digits}f}", f"{threshold - step / 2:.{digits}f}"):
+            if below < float(text) <= threshold:
+                return text
+    return repr(threshold)
 
 
 def _many(number: int, noun: str) -> str:

@@ -85,7 +85,8 @@ def lead(
     if not found:
         return f"There are no detections: none of the {pluralize(objects, 'object')} was found."
     if best is None or math.isnan(best.score):
-        return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
+        subject = "The detection does not find" if found == 1 else f"None of the {found:,} detections finds"
+        return f"{subject} {'the object' if objects == 1 else f'any of the {objects:,} objects'}."
     what = (
         f"finds {percent(best.recall, 1)} of the objects, and {percent(best.precision, 1)} of its detections are right."
     )
