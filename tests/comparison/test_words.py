@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ioukit import Evaluation, evaluate
 from ioukit.comparison import changes
@@ -18,6 +21,7 @@ from ioukit.comparison.words import (
     ranking_sentence,
     shortage_of,
     signed_points,
+    threshold_text,
     verdict,
     verdict_notes,
 )
@@ -217,6 +221,22 @@ def test_a_test_that_cannot_show_anything_blames_no_images() -> None:
 )  # fmt: skip
 def test_rankings_with_equal_models(values: list[float], letters: list[str], said: str) -> None:
     assert ranking_sentence("AP", "xyzw"[: len(values)], values, letters) == said
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-20, 1) | st.sampled_from([0.0, 0.33, 0.3264, 1e-9]), min_size=1, max_size=20), st.data())
+def test_a_threshold_is_shown_with_digits_that_choose_the_same(scores: list[float], data: st.DataObject) -> None:
+    values = np.array(scores)
+    for threshold in (data.draw(st.sampled_from(scores)), data.draw(st.floats(-20, 1))):
+        text = threshold_text(threshold, values)
+        np.testing.assert_array_equal(values >= float(text), values >= threshold)
+
+
+def test_thresholds() -> None:
+    scores = np.array([0.2, 0.3261, 0.32634, 0.9])
+    shown = [threshold_text(each, scores) for each in (0.32634, 0.9, 0.5, 0.3261, -np.inf)]
+    assert shown == ["0.3263", "0.90", "0.50", "0.32", ""]
+    assert threshold_text(0.32634, scores[::3]) == "0.32"
 
 
 def test_plus_and_minus_are_explained_where_they_stand() -> None:

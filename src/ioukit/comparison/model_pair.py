@@ -10,9 +10,9 @@ import numpy as np
 
 from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
-from ioukit.comparison.sides import same_boxes
+from ioukit.comparison.sides import same_boxes, same_but_for_order
 from ioukit.comparison.splitting import Parts
-from ioukit.comparison.words import leaning, outcome, threshold_text, verdict
+from ioukit.comparison.words import change_sentences, leaning, outcome, threshold_text, verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
@@ -56,6 +56,22 @@ class ModelPair(Frozen):
     def same_boxes(self) -> bool:
         """Whether A and B have the same boxes of the same classes, so that only scores differ."""
         return same_boxes(self.a, self.b)
+
+    @cached_property
+    def same_but_for_order(self) -> bool:
+        """Whether A and B have the same boxes with the same scores, and their numbers differ by the order alone."""
+        is_other = any(abs(one.difference) > 0 for one in self.comparison.differences)
+        return is_other and same_but_for_order(self.a, self.b)
+
+    def change_sentences(self, names: tuple[str, str] | None = None) -> list[str]:
+        """What became of the objects and the false positives, in sentences.
+
+        Args:
+            names: What the models are called there; their names if ``None``.
+        """
+        return change_sentences(
+            self.changes, names or self.names, same_boxes=self.same_boxes, same_but_for_order=self.same_but_for_order
+        )
 
     @cached_property
     def threshold_texts(self) -> tuple[str, str]:

@@ -310,7 +310,9 @@ def _doubt(level: float) -> str:
     return f"Intervals that may miss the true value in more than {percent(1 - level)} of cases"
 
 
-def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bool) -> list[str]:
+def change_sentences(
+    changes: Changes, names: tuple[str, str], *, same_boxes: bool, same_but_for_order: bool = False
+) -> list[str]:
     """What became of the objects and the false positives, and whether only scores differ."""
     a, b = names
     count = changes.counts
@@ -318,6 +320,8 @@ def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bo
     lost = count["lost"] + count["other_class_now"]
     both = count["still_found"] + count["better_placed"] + count["worse_placed"]
     lines = ["Both have the same boxes: only scores differ."] if same_boxes else []
+    if same_but_for_order:
+        lines = ["Both have the same boxes and scores: only their order differs, which decides between equal scores."]
     lines += [
         f"{b} misses {_many(lost, 'object')} that {a} finds, and finds {_many(found, 'object')} that {a} misses."
         + f" Both find {_none(both)}; both miss {_none(count['still_missed'])}."

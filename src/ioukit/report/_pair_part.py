@@ -11,7 +11,7 @@ from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison.sides import table_with_near_pairs
-from ioukit.comparison.words import change_sentences, doubt_sentence
+from ioukit.comparison.words import doubt_sentence
 from ioukit.evaluation import score_curves
 from ioukit.report._changes import Thresholds, change_list, pair_marks, side_by_side
 from ioukit.report._curves import SliderCurves, slider
@@ -90,7 +90,7 @@ def pair_part(pair: ModelPair, letter: str, *, folder: Path | None, photographs:
         numbers=tuple(rows),
         numbers_words=_numbers_words(pair, letter, percent(pair.difference.level)),
         scale=scale,
-        changes_lead=" ".join(change_sentences(pair.changes, ("A", letter), same_boxes=pair.same_boxes)),
+        changes_lead=" ".join(pair.change_sentences(("A", letter))),
         changes_words=_changes_words(pair, letter, thresholds, drawn),
         images_words=_images_words(drawn),
         notes=tuple(notes),
