@@ -113,9 +113,10 @@ def test_what_cannot_be_shown_is_said(seed: int, number: int, images: int, permu
         assert (parsed is not None) == (smallest > 0.05), said
         if parsed is not None:
             at_least = int(parsed[4])
-            p_value = (lambda n: 2 / 2**n) if parsed[2].startswith("image") else (lambda n: 1 / (1 + n))
-            assert int(parsed[1]) == (images if parsed[2].startswith("image") else permutations)
-            assert tests * p_value(at_least) <= 0.05 + 1e-12 < tests * p_value(at_least - 1)
+            of_images = parsed[2].startswith("image")
+            assert int(parsed[1]) == (images if of_images else permutations)
+            enough, fewer = (2.0 ** (1 - n) if of_images else 1 / (1 + n) for n in (at_least, at_least - 1))
+            assert tests * enough <= 0.05 + 1e-12 < tests * fewer
     if found.ranking is not None:
         assert bool(found.ranking.shortage) == (smallest > 0.05)
 

@@ -188,7 +188,7 @@ def same_boxes(a: Evaluation, b: Evaluation) -> bool:
 def same_but_for_order(a: Evaluation, b: Evaluation) -> bool:
     """Whether two models have the same boxes with the same scores in another order."""
     rows = _rows_of_boxes(a, b)
-    return len(rows) == 2 and _same_rows(*rows) and not np.array_equal(*rows)
+    return len(rows) == 2 and _same_rows(*rows) and not np.array_equal(rows[0], rows[1])
 
 
 def _rows_of_boxes(a: Evaluation, b: Evaluation) -> list[npt.NDArray[np.float64]]:

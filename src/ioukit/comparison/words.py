@@ -236,8 +236,12 @@ def point_of_view(changes: Changes, names: tuple[str, str], thresholds: tuple[st
         names: The names of the models.
         thresholds: The score threshold of each, see :func:`threshold_text`.
     """
-    low, high = (f"scores of at least {text}" if text else "all scores" for text in thresholds)
-    scores = low if low == high else f"{low} ({names[0]}) and {high} ({names[1]})"
+    (a, low), (b, high) = zip(names, thresholds, strict=True)
+    if low and high:
+        scores = f"scores of at least {low}" if low == high else f"scores of at least {low} ({a}) and {high} ({b})"
+    else:
+        of_a, of_b = (f"scores of at least {text}" if text else "all scores" for text in thresholds)
+        scores = of_a if of_a == of_b else f"{of_a} ({a}) and {of_b} ({b})"
     return f"What changed at an IoU of {changes.iou_threshold:g}, with {scores}:"
 
 
