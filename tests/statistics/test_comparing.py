@@ -342,7 +342,7 @@ def test_few_clusters_cannot_show_a_difference(clusters: int) -> None:
             assert one.p_value >= 2 / 2**clusters
             assert math.isnan(one.detectable) or clusters == 6
             assert one.images_needed is not None
-            assert one.images_needed >= 6
+            assert one.images_needed >= 6 * 24 / clusters
         assert all(one.p_adjusted >= 2 / 2**clusters for one in found.per_class["AP50"])
 
 

@@ -69,7 +69,8 @@ def compare(
         level: The probability with which an interval should hold the true difference, within (0, 1).
         power: The probability with which :attr:`Difference.detectable` would be found, within [0.5, 1).
         replicates: How many replicates of the bootstrap.
-        permutations: How many permutations. The smallest p-value is ``1 / (1 + permutations)``.
+        permutations: How many permutations. The smallest p-value is ``1 / (1 + permutations)``; that of n images, or
+            clusters, is ``2 / 2**n``.
         seed: A whole number of at least 0. The same seed gives the same bits, for any number of threads.
         strata: The stratum of each image, see :func:`intervals`.
         clusters: The cluster of each image, see :func:`intervals`. Clusters are swapped as a whole, too.
@@ -194,9 +195,9 @@ class PermutationTests:
 
         They are large, too, if the models differ in few images: most permutations are then equal.
         """
-        sizes = np.nan_to_num(np.abs(self.swapped), nan=math.inf)
-        most = np.maximum(np.abs(self.observed), np.max(sizes, axis=0))
-        shares = (1 + (sizes >= most - ROUNDING).sum(axis=0)) / (1 + len(sizes))
+        sizes = np.abs(self.swapped)
+        most = np.fmax(np.abs(self.observed), np.fmax.reduce(sizes, axis=0))
+        shares = (1 + (~(sizes < most - ROUNDING)).sum(axis=0)) / (1 + len(sizes))  # undefined ones, too
         return [float(one) for one in np.maximum(shares, self._least)]
 
     @property
@@ -270,7 +271,8 @@ def difference_of(
     needed = images_needed(row.difference, error, images, level=level, power=power, df=df, p_value=row.p_value)
     if needed is not None:  # too few permutations would not show it on any number of images
         enough = len(tests.swapped) >= fewest_permutations(level)
-        needed = max(needed, fewest_clusters(level)) if enough else None
+        least = math.ceil(fewest_clusters(level) * images / tests.num_clusters)
+        needed = max(needed, least) if enough else None
     return Difference(
         key=key, detectable=detectable, power=power, images_needed=needed, vanished=vanished, **row._asdict()
     )
