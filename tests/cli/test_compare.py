@@ -86,7 +86,7 @@ def test_what_the_test_cannot_show_is_undecided(models: tuple[Path, Path]) -> No
     reason = "18 permutations cannot show any difference; at least 19 are needed"
     worse = run_here("compare", GT, DT, shifted, *few)
     assert worse.out.startswith(
-        "18 permutations cannot show any difference; at least 19 are needed. shifted is lower by"
+        "18 permutations cannot show any difference; at least 19 are needed. shifted is\nlower by"
     )
     assert (worse.code, worse.err.splitlines()[-1]) == (
         2, f"undecided  AP of shifted is worse than that of yolact, and {reason}"
