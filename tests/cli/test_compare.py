@@ -79,6 +79,31 @@ def test_a_worse_model_fails_in_one_line(models: tuple[Path, Path]) -> None:
     assert (several.code, said) == (1 if "failed" in verdicts else 0, verdicts)
 
 
+def test_what_the_test_cannot_show_is_undecided(models: tuple[Path, Path]) -> None:
+    """With too few permutations, a lower number is not called as good, nor is one that is not lower called worse."""
+    _, shifted = models
+    few = ("--replicates", "10", "--permutations", "18", "--classes", "person", "--fail-if-worse")
+    reason = "18 permutations cannot show any difference; at least 19 are needed"
+    worse = run_here("compare", GT, DT, shifted, *few)
+    assert worse.out.startswith(
+        "18 permutations cannot show any difference; at least 19 are needed. shifted is\nlower by"
+    )
+    assert (worse.code, worse.err.splitlines()[-1]) == (
+        2, f"undecided  AP of shifted is worse than that of yolact, and {reason}"
+    )  # fmt: skip
+    better = run_here("compare", GT, shifted, DT, *few)
+    assert (better.code, better.err.splitlines()[-1]) == (
+        0, f"passed  AP of yolact is not worse than that of shifted; {reason}"
+    )  # fmt: skip
+
+
+def test_as_many_permutations_are_made_as_many_pairs_need(models: tuple[Path, Path]) -> None:
+    few = ("--replicates", "2", "--level", "0.999", "--classes", "sheep", "--json")
+    done = run_here("compare", GT, DT, *models, *few)
+    ranking = json.loads(done.out)["ranking"]
+    assert (ranking["permutations"], ranking["shortage"]) == (2999, "")
+
+
 def test_an_undefined_number_decides_nothing(tmp_path: Path) -> None:
     (tmp_path / "gt.json").write_text(
         json.dumps({"images": [{"id": 1}, {"id": 2}], "annotations": [], "categories": [{"id": 1, "name": "cat"}]})

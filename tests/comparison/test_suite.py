@@ -148,7 +148,7 @@ def test_three_models_are_ranked() -> None:
     assert found.ranking is not None
     assert found.ranking.key == "mean AP"
     assert dict(zip(found.ranking.names, found.ranking.letters, strict=True)) == {"A": "a", "C": "a", "B": "b"}
-    assert found.verdicts()[0].startswith("A has the best mean AP")
+    assert found.verdicts()[0] == f"A and C have the best mean AP, {found.means[0]:.3f}; they are better than B."
     assert [len(row.split()) for row in found.text().split("\n\n")[1].splitlines()[1:]] == [8, 8, 8]
     assert len(found.differences) == 2
 

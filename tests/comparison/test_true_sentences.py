@@ -88,6 +88,39 @@ def test_letters_and_verdicts_agree(seed: int, number: int, spread: float) -> No
     assert ranking.intervals[0].value == max(one.value for one in ranking.intervals)
 
 
+NOTHING = re.compile(
+    r"(\d+) (images?|permutations?|clusters?) cannot show any difference( with so many .*)?; at least (\d+)"
+)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.integers(2, 8), st.sampled_from([10, 30, 99]))
+def test_what_cannot_be_shown_is_said(seed: int, number: int, images: int, permutations: int) -> None:
+    """Too few images or permutations are blamed where they are too few, with the number that would do."""
+    truth = ground_truth(seed, images=images)
+    sides = {name: evaluate(truth, model(truth, seed + at)) for at, name in enumerate("abc"[:number])}
+    found = compare_models(sides, replicates=10, permutations=permutations, per_class=False)
+    tests = number * (number - 1) // 2
+    smallest = tests * max(1 / (1 + permutations), 2 / 2**images)
+    for pair in found.pairs:
+        one, said = pair.difference, pair.verdict()
+        assert math.isnan(one.p_value) or one.p_value >= smallest / tests
+        assert math.isnan(one.detectable) or (one.detectable <= 1 and smallest / tests <= 0.05)
+        assert one.images_needed is None or (one.images_needed >= 6 and permutations >= 19) or one.is_significant
+        if math.isnan(one.difference) or abs(one.difference) < 1e-12:
+            continue
+        parsed = NOTHING.match(said)
+        assert (parsed is not None) == (smallest > 0.05), said
+        if parsed is not None:
+            at_least = int(parsed[4])
+            of_images = parsed[2].startswith("image")
+            assert int(parsed[1]) == (images if of_images else permutations)
+            enough, fewer = (2.0 ** (1 - n) if of_images else 1 / (1 + n) for n in (at_least, at_least - 1))
+            assert tests * enough <= 0.05 + 1e-12 < tests * fewer
+    if found.ranking is not None:
+        assert bool(found.ranking.shortage) == (smallest > 0.05)
+
+
 @settings(deadline=None, max_examples=15)
 @given(st.integers(0, 10**6))
 def test_the_sentence_of_an_interval_is_true(seed: int) -> None:
@@ -111,8 +144,8 @@ def test_the_sentence_of_an_interval_is_true(seed: int) -> None:
 
 PLUS_MINUS = re.compile(r"by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)")
 NOTES = re.compile(
-    r"A true difference of ([\d.]+) points? of AP would show in "
-    r"([\d.]+) % of samples of (\d+) images?\. ± is half the ([\d.]+) % interval; a point is 0\.01\."
+    r"(?:A true difference of ([\d.]+) points? of AP would show in "
+    r"([\d.]+) % of samples of (\d+) images?\. )?± is half the ([\d.]+) % interval; a point is 0\.01\."
 )
 FOUND = re.compile(
     r"(\w+) misses (no|\d+) objects? that (\w+) finds, and finds (no|\d+) objects? that \w+ misses\. Both find "
@@ -158,8 +191,11 @@ def test_page_and_terminal_say_the_same_in_the_same_units(seed: int, kind: str) 
         assert math.isclose(float(parsed[1]), 100 * abs(float(row.b) - float(row.a)), abs_tol=0.11)
         notes = NOTES.fullmatch(page.lead_notes)
         assert notes, page.lead_notes
-        assert (notes[3], notes[4]) == ("10", f"{100 * difference.level:g}")
-        assert math.isclose(float(notes[1]), 100 * difference.detectable, abs_tol=0.06)
+        assert notes[4] == f"{100 * difference.level:g}"
+        assert (notes[1] is None) == math.isnan(difference.detectable)
+        if notes[1] is not None:
+            assert notes[3] == "10"
+            assert math.isclose(float(notes[1]), 100 * difference.detectable, abs_tol=0.06)
     numbers = FOUND.search(text)
     assert numbers, text
     thresholds = pair.changes.score_thresholds

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ioukit import Evaluation, evaluate
 from ioukit.comparison import changes
@@ -16,7 +19,9 @@ from ioukit.comparison.words import (
     points,
     ranking_note,
     ranking_sentence,
+    shortage_of,
     signed_points,
+    threshold_text,
     verdict,
     verdict_notes,
 )
@@ -158,20 +163,86 @@ def interval(**fields: Any) -> Interval:
 
 def test_what_intervals_and_letters_mean() -> None:
     said = "Models with a common letter cannot be told apart: permutation tests of all pairs at 5 %"
-    plain = [interval()] * 3
-    assert ranking_note(plain, 0.95, "holm", 1000) == f"{said}, corrected for the number of pairs by Holm."
-    assert ranking_note(plain, 0.95, "none", 19) == f"{said}."
-    few = ranking_note(plain, 0.95, "benjamini-hochberg", 58)
-    assert few.endswith("Hochberg. 58 permutations cannot show any difference; at least 59 are needed.")
-    biased = ranking_note(
-        [interval(), interval(bias=0.02), interval(warnings=("there are 8 videos",))], 0.95, "none", 99
-    )
-    assert biased == (
+    plain, names = [interval()] * 3, "xyz"
+    assert ranking_note(names, plain, 0.95, "holm") == f"{said}, corrected for the number of pairs by Holm."
+    assert ranking_note(names, plain, 0.95, "none") == f"{said}."
+    few = interval(warnings=("there are 8 videos",))
+    assert ranking_note(names, [interval(), interval(bias=0.02), few], 0.95, "none") == (
         f"Intervals are for endlessly many images: AP of this many is too high, by about 0.020. {said}. "
-        "Intervals that may miss the true value in more than 5 % of cases: there are 8 videos."
+        "Intervals that may miss the true value in more than 5 % of cases: z (there are 8 videos)."
     )
-    several = ranking_note([interval(bias=0.031), interval(bias=0.02), interval()], 0.95, "none", 99)
+    several = ranking_note(names, [interval(bias=0.031), interval(bias=0.02), interval()], 0.95, "none")
     assert "AP of this many is too high, by about 0.020 to 0.031. " in several
+    assert ranking_note(names, [few] * 3, 0.95, "none").endswith("in more than 5 % of cases: there are 8 videos.")
+
+
+@pytest.mark.parametrize(
+    ("permutations", "clusters", "images", "tests", "said"),
+    [
+        (19, 6, 6, 1, ""),
+        (18, 6, 6, 1, "18 permutations cannot show any difference; at least 19 are needed"),
+        (1, 6, 6, 1, "1 permutation cannot show any difference; at least 19 are needed"),
+        (1000, 5, 5, 1, "5 images cannot show any difference; at least 6 are needed"),
+        (10, 5, 90, 1, "5 clusters cannot show any difference; at least 6 are needed"),
+        (59, 7, 7, 3, ""),
+        (58, 7, 7, 3, "58 permutations cannot show any difference with so many pairs to compare; at least 59 are "
+         "needed"),
+        (59, 6, 6, 3, "6 images cannot show any difference with so many pairs to compare; at least 7 are needed"),
+        (1000, 99, 99, 55, "1,000 permutations cannot show any difference with so many pairs to compare; at least "
+         "1,099 are needed"),
+    ],
+)  # fmt: skip
+def test_what_a_test_lacks(permutations: int, clusters: int, images: int, tests: int, said: str) -> None:
+    assert shortage_of(0.95, permutations, clusters, images, tests) == said
+
+
+def test_a_test_that_cannot_show_anything_blames_no_images() -> None:
+    few = "58 permutations cannot show any difference; at least 59 are needed"
+    assert verdict(difference(p_value=1 / 59), ("A", "B"), 5000, 58, p_corrected=3 / 59, shortage=few) == (
+        f"{few}. B is higher by 0.6 ± 0.4 points of AP (0.412 to 0.418), and chance alone would show as much in at "
+        "most 1 of 58 cases."
+    )
+    assert ranking_sentence("AP", "xyz", [0.5, 0.4, 0.3], "aaa", few) == f"x has the best AP, 0.500, but {few}."
+
+
+@pytest.mark.parametrize(
+    ("values", "letters", "said"),
+    [
+        ([0.5, 0.5, 0.5], "aaa", "x, y and z have the same AP, 0.500."),
+        ([0.5, 0.5, 0.3], "aab", "x and y have the best AP, 0.500; they are better than z."),
+        ([0.5, 0.5, 0.3], "aaa", "x and y have the best AP, 0.500; z cannot be told apart from them."),
+        ([0.5, 0.5, 0.3], ["a", "ab", "b"], "x and y have the best AP, 0.500; z cannot be told apart from all of "
+         "them."),
+        ([0.5, 0.5, 0.3, 0.2], "aaaa", "x and y have the best AP, 0.500, but neither of the others can be told apart "
+         "from them."),
+        ([0.5, 0.5, 0.3, 0.2], "aabb", "x and y have the best AP, 0.500; they are better than both others."),
+        ([0.5, 0.5, 0.3, 0.2], "aabc", "x and y have the best AP, 0.500; they are better than both others."),
+    ],
+)  # fmt: skip
+def test_rankings_with_equal_models(values: list[float], letters: list[str], said: str) -> None:
+    assert ranking_sentence("AP", "xyzw"[: len(values)], values, letters) == said
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-20, 1) | st.sampled_from([0.0, 0.33, 0.3264, 1e-9]), min_size=1, max_size=20), st.data())
+def test_a_threshold_is_shown_with_digits_that_choose_the_same(scores: list[float], data: st.DataObject) -> None:
+    values = np.array(scores)
+    for threshold in (data.draw(st.sampled_from(scores)), data.draw(st.floats(-20, 1))):
+        text = threshold_text(threshold, values)
+        np.testing.assert_array_equal(values >= float(text), values >= threshold)
+
+
+def test_thresholds() -> None:
+    scores = np.array([0.2, 0.3261, 0.32634, 0.9])
+    shown = [threshold_text(each, scores) for each in (0.32634, 0.9, 0.5, 0.3261, -np.inf)]
+    assert shown == ["0.3263", "0.90", "0.50", "0.32", ""]
+    assert threshold_text(0.32634, scores[::3]) == "0.32"
+
+
+def test_plus_and_minus_are_explained_where_they_stand() -> None:
+    for limits in ({}, {"low": -1.0}, {"high": 1.0}, {"low": NAN}):
+        one = difference(detectable=NAN, **limits)
+        assert ("±" in verdict(one, ("A", "B"), 100, 1000)) == ("±" in verdict_notes(one, 100))
 
 
 def test_whose_limits_are_doubtful() -> None:

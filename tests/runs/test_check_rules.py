@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -308,3 +309,33 @@ def test_threads_change_no_bit() -> None:
     assert results[0] == results[1] == results[2]
     ours, theirs = (Evaluation.from_table(one.near_matches()) for one in (candidate, baseline))
     assert check_rules(ours, theirs).to_dict() == results[0], "as from a ledger"
+
+
+def moved(wrong: int, score: float, classes: int = 1) -> Evaluation:
+    """Everything is found on 40 images, and there is one false positive of the first class."""
+    box, count = np.array([10.0, 10.0, 50.0, 50.0]), 40 * classes
+    images, labels = np.repeat(np.arange(1, 41), classes), np.tile(np.arange(1, classes + 1), 40)
+    truth = GroundTruth.from_arrays(image_ids=images, category_ids=labels, boxes=np.tile(box, (count, 1)))
+    boxes = np.tile(box, (count + 1, 1))
+    boxes[-1, 0] += 200
+    columns = np.append(images, wrong), np.append(labels, 1), np.append(images / 50, score)
+    found = Detections.from_arrays(image_ids=columns[0], category_ids=columns[1], boxes=boxes, scores=columns[2])
+    return evaluate(truth, found)
+
+
+def test_a_number_that_is_the_same_neither_rose_nor_fell() -> None:
+    """A false positive that moves to another image leaves AP as it is, and its bounds have a width."""
+    same = check_rules(moved(7, 0.71), moved(3, 0.71)).results[0]
+    (check,) = same.checks
+    assert (check.difference, check.finding) == (0, "in doubt")
+    size = f"{100 * check.high:.2f}"
+    assert same.reason == (
+        f"AP is the same, {check.candidate:.4f} (change of -{size} to {size} points): in doubt; in_doubt is pass"
+    )
+
+
+def test_a_small_change_is_not_shown_as_0() -> None:
+    result = check_rules(moved(7, 0.13, 40), moved(7, 0.11, 40)).results[0]
+    (check,) = result.checks
+    assert -5e-5 < check.difference < 0
+    assert re.match(r"AP fell by 0\.00\d*[1-9] points \(", result.reason)

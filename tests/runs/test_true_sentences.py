@@ -24,7 +24,8 @@ NUMBER = r"[-+]?\d[\d.e+-]*|undefined"
 BOUNDS = re.compile(rf"at least ({NUMBER}) \(([\d.]+) %\), at most ({NUMBER}) \(([\d.]+) %\)")
 CHECK = re.compile(rf"(\S+)  (?:({NUMBER}) -> )?({NUMBER})(?:  ({NUMBER}))?(?:; (.*))?")
 CHANGE = re.compile(
-    rf".+ (fell|rose) by ({NUMBER}) points \(({NUMBER}) to ({NUMBER})\): (not allowed|allowed|in doubt)"
+    rf".+ (fell|rose|is the same,) (?:by )?({NUMBER})(?: points)? "
+    rf"\((?:change of )?({NUMBER}) to ({NUMBER})(?: points)?\): (not allowed|allowed|in doubt)"
     r"(?:; the limit is (1(?= point(?:;|$))|[\d.e-]+(?= points)) points?)?(?:; in_doubt is (\w+))?"
 )
 DOUBT = re.compile(r"in doubt(?: for (\d+) of (\d+) classes)?: the limit lies between the bounds; in_doubt is (\w+)")
@@ -125,11 +126,16 @@ def check_change(reason: str, rule: Rule, check: RuleCheck, doubt: str) -> None:
     parsed = CHANGE.fullmatch(reason)
     assert parsed, reason
     way, *numbers, said, limit, asked = parsed.groups()
+    assert (way == "is the same,") == (abs(check.difference) < 1e-12)
+    if way == "is the same,":
+        assert abs(float(numbers.pop(0)) - check.candidate) <= 5.1e-5
+    else:
+        assert float(numbers[0]) > 0
     sign = -100 if way == "fell" else 100
     bounds = sorted((sign * check.low, sign * check.high))
-    for text, value in zip(numbers, (sign * check.difference, *bounds), strict=True):
+    for text, value in zip(numbers[::-1], (*bounds[::-1], sign * check.difference), strict=False):
         assert abs(float(text) - value) <= 5.1e-3
-    assert sign * check.difference >= 0
+    assert sign * check.difference >= -1e-10
     assert said == {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
     assert float(limit or 0) == pytest.approx(100 * rule.limit, rel=1e-4)
     assert asked == (doubt if said == "in doubt" else None)
@@ -183,7 +189,7 @@ def test_every_line_of_a_gate_is_true(made: tuple[GateResult, Evaluation, Evalua
     head, *paragraphs = result.to_text().split("\n\n")
     first = head.splitlines()[0]
     images = len(candidate.matches.image_ids)
-    assert first == f"{result.outcome}: candidate compared with baseline, {images:,} images"
+    assert first == f"{result.outcome}: candidate compared with baseline, {images:,} image{'' if images == 1 else 's'}"
     markdown, junit = gate_markdown(result), ElementTree.fromstring(gate_junit(result).encode())
     outcomes, one_image = [], "cannot be decided" in head
     for one, rule, paragraph in zip(result.results, rules.rules, paragraphs, strict=True):

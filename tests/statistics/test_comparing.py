@@ -31,6 +31,7 @@ from ioukit.statistics import (
 )
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import stepped_down
+from ioukit.statistics.detectable import alarm, fewest_clusters, fewest_permutations, smallest_p_value
 from ioukit.statistics.estimating import enough_groups
 from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.named_numbers import labels_of, named_numbers
@@ -325,6 +326,46 @@ def test_all_swaps_of_few_images_give_the_exact_test() -> None:
     np.testing.assert_array_equal(differences, -differences[::-1])
     p = np.mean(np.abs(differences)[None, :] >= np.abs(differences)[:, None], axis=1)
     assert all(np.mean(p <= level) <= level + 1e-12 for level in np.linspace(0, 1, 41))
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 4, 5, 6])
+def test_few_clusters_cannot_show_a_difference(clusters: int) -> None:
+    """Each of the 2^n ways to exchange clusters has an opposite, so no p-value is below 2 / 2^n."""
+    truth = ground_truth(7, images=24)
+    good, bad = (evaluate(truth, model(truth, seed, found=share)) for seed, share in ((1, 0.95), (2, 0.1)))
+    for seed in range(5):
+        found = compare(
+            good, bad, keys=["AP50", "AP50/cat"], per_class="AP50", replicates=20, permutations=400, seed=seed,
+            clusters=np.arange(24) % clusters,
+        )  # fmt: skip
+        for one in found.differences:
+            assert one.p_value >= 2 / 2**clusters
+            assert math.isnan(one.detectable) or clusters == 6
+            assert one.images_needed is not None
+            assert one.images_needed >= 6 * 24 / clusters
+        assert all(one.p_adjusted >= 2 / 2**clusters for one in found.per_class["AP50"])
+
+
+def test_models_that_differ_in_few_images_detect_no_size() -> None:
+    """Of 40 images, three differ: a quarter of all permutations are the data or its opposite."""
+    truth = ground_truth(3, images=40)
+    found = model(truth, 3)
+    ids = np.unique(found.image_ids)
+    for images, known in ((3, False), (20, True)):
+        less = found[~np.isin(found.image_ids, ids[:images])]
+        one = compare(*(evaluate(truth, each, "unranked") for each in (found, less)), replicates=20).differences[0]
+        assert math.isfinite(one.detectable) == known
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99, 0.999])
+def test_the_fewest_that_can_show_a_difference(level: float) -> None:
+    for tests in (1, 3, 55, 1307):
+        permutations, clusters = fewest_permutations(level, tests), fewest_clusters(level, tests)
+        assert tests / (1 + permutations) <= 1 - level + 1e-12 <= tests / permutations + 2e-12
+        assert tests * 2.0 ** (1 - clusters) <= 1 - level + 1e-12 < tests * 2.0 ** (2 - clusters)
+        # Exactly as many do, in the arithmetic of the correction.
+        assert adjust_p_values([1 / (1 + permutations)] * tests)[0] <= alarm(level)
+        assert smallest_p_value(permutations, clusters) <= alarm(level) / tests
 
 
 def test_a_comparison_says_what_it_holds() -> None:

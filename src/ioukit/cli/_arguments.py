@@ -47,6 +47,16 @@ ResamplesOption: TypeAlias = Annotated[
 PermutationsOption: TypeAlias = Annotated[
     int, typer.Option(min=1, metavar="N", rich_help_panel=STATISTICS, help="Permutations of the test.")
 ]
+EnoughPermutationsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        rich_help_panel=STATISTICS,
+        help="Permutations of the test. [default: 1000, or more if many models or the level need them]",
+    ),
+]
+"""For commands that compare models."""
 LevelOption: TypeAlias = Annotated[
     float, typer.Option(metavar="P", rich_help_panel=STATISTICS, help="Probability of the intervals.")
 ]

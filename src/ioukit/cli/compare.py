@@ -12,10 +12,10 @@ from ioukit.cli._arguments import (
     CHECKS,
     RESULTS,
     RUNS,
+    EnoughPermutationsOption,
     LevelOption,
     MarkdownOption,
     ModelNames,
-    PermutationsOption,
     ResamplesOption,
     SeedOption,
     ThreadsOption,
@@ -68,13 +68,13 @@ def compare_files(
         typer.Option(
             "--fail-if-worse",
             rich_help_panel=CHECKS,
-            help="Exit with 1 if the test shows that B is worse than A, with 2 if it cannot say, as its number is "
-            "undefined.",
+            help="Exit with 1 if the test shows that B is worse than A, with 2 if it cannot say: its number is "
+            "undefined, or lower where there are too few images or permutations to show any difference.",
         ),
     ] = False,
     level: LevelOption = 0.95,
     replicates: ResamplesOption = 1000,
-    permutations: PermutationsOption = 1000,
+    permutations: EnoughPermutationsOption = None,
     seed: SeedOption = 0,
     labels: LabelOptions,
     iou_threshold: Annotated[
@@ -132,7 +132,7 @@ def compare_files(
     labels.say(found, talk)
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
-    with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", tells=True):
+    with bad_use(), talk.busy(f"comparing: {replicates:,} replicates", tells=True):
         compared = compare_models(models, **settings)
     page.write("write_comparison", compared, compared.evaluations[0].ground_truth, talk)
     width = terminal_width() if output is None else 100
@@ -150,7 +150,7 @@ def compare_files(
 
 
 def _fail_if_worse(compared: "ModelComparison", talk: "Talk") -> None:
-    """Says what was decided, and ends with exit code 1 if a model is worse than the first; 2 if that is undefined."""
+    """Says what was decided, and ends with exit code 1 if a model is worse than the first; 2 if that cannot be told."""
     code = 0
     for pair in compared.pairs:
         a, b = map(printable, pair.names)
@@ -161,6 +161,11 @@ def _fail_if_worse(compared: "ModelComparison", talk: "Talk") -> None:
         elif pair.outcome == "worse":
             talk.say(f"failed  {b} is worse than {a}: their {key} differs by more than chance")
             code = 1
+        elif pair.shortage and pair.leans == "worse":
+            talk.say(f"undecided  {key} of {b} is worse than that of {a}, and {pair.shortage}")
+            code = code or 2
+        elif pair.shortage:
+            talk.say(f"passed  {key} of {b} is not worse than that of {a}; {pair.shortage}")
         else:
             shown = f"{b} is better than {a}" if pair.outcome else f"the test does not show that {b} is worse than {a}"
             talk.say(f"passed  {shown}")

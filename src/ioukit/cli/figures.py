@@ -12,9 +12,9 @@ import typer
 from ioukit._checks import check_choice
 from ioukit._output import check_place, printable, write_whole
 from ioukit.cli._arguments import (
+    EnoughPermutationsOption,
     LevelOption,
     ModelNames,
-    PermutationsOption,
     ResamplesOption,
     SeedOption,
     ThreadsOption,
@@ -54,7 +54,7 @@ def write_figures(
     name: ModelNames = None,
     level: LevelOption = 0.95,
     replicates: ResamplesOption = 1000,
-    permutations: PermutationsOption = 1000,
+    permutations: EnoughPermutationsOption = None,
     seed: SeedOption = 0,
     labels: LabelOptions,
     rules: RuleOptions,
@@ -100,7 +100,7 @@ def write_figures(
         if len(models) > 1 and (not chosen or "differences" in chosen):
             from ioukit.comparison import compare_models  # noqa: PLC0415 - as above
 
-            with talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", tells=True):
+            with talk.busy(f"comparing: {replicates:,} replicates", tells=True):
                 comparison = compare_models(models, per_class=False, permutations=permutations, **options)
         from ioukit.report import latex_table  # noqa: PLC0415 - as above
 

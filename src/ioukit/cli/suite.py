@@ -18,8 +18,8 @@ from ioukit._toml import check_fields, read_toml
 from ioukit.cli._arguments import (
     RUNS,
     CsvOption,
+    EnoughPermutationsOption,
     LevelOption,
-    PermutationsOption,
     ReplicatesOption,
     SeedOption,
     ThreadsOption,
@@ -52,7 +52,7 @@ def evaluate_sets(
     ] = None,
     level: LevelOption = 0.95,
     replicates: ReplicatesOption = 1000,
-    permutations: PermutationsOption = 1000,
+    permutations: EnoughPermutationsOption = None,
     seed: SeedOption = 0,
     csv: CsvOption = None,
     report: ReportOption = None,

@@ -21,9 +21,11 @@ from ioukit.comparison.model_text import comparison_markdown, comparison_text
 from ioukit.comparison.object_changes import Changes, changes
 from ioukit.comparison.ranking_models import Ranking, ranking_of
 from ioukit.comparison.splitting import Parts, parts
+from ioukit.comparison.words import shortage_of, tests_in
 from ioukit.evaluation import Evaluation, Protocol
 from ioukit.statistics import compare, intervals
 from ioukit.statistics.comparing import ClassCorrection
+from ioukit.statistics.detectable import enough_permutations
 from ioukit.statistics.resampling import Labels
 
 
@@ -80,6 +82,7 @@ class ModelComparison(Frozen):
                     "a": pair.name_a,
                     "b": pair.name_b,
                     "verdict": pair.verdict(),
+                    "shortage": pair.shortage,
                     "comparison": pair.comparison.to_dict(),
                     "changes": _changes_values(pair.changes),
                     "parts": None if pair.parts is None else _parts_values(pair.parts, image_names(pair.a)),
@@ -158,7 +161,7 @@ def compare_models(
     per_class: bool = True,
     level: float = 0.95,
     replicates: int = 1000,
-    permutations: int = 1000,
+    permutations: int | None = None,
     seed: int = 0,
     strata: Labels | None = None,
     clusters: Labels | None = None,
@@ -179,7 +182,8 @@ def compare_models(
         per_class: Whether the main number of each class is compared, too.
         level: The probability of the intervals, see :func:`ioukit.statistics.compare`.
         replicates: How many replicates of the bootstrap.
-        permutations: How many permutations.
+        permutations: How many permutations. If ``None``, 1,000, or as many as the level and the number of pairs of
+            models need: 1,099 for eleven models.
         seed: A whole number of at least 0. The same seed gives the same result.
         strata: The stratum of each image, see :func:`ioukit.statistics.compare`.
         clusters: The cluster of each image, such as its scene or video.
@@ -212,6 +216,9 @@ def compare_models(
         "clusters": clusters,
         "threads": threads,
     }
+    num_tests = tests_in(len(models), correction)
+    if permutations is None:
+        permutations = enough_permutations(level, num_tests)
     tests: dict[str, Any] = {**options, "permutations": permutations, "correction": correction}
     (name_a, a), *rest = models.items()
     main = a.protocol.main_measure.key
@@ -226,7 +233,8 @@ def compare_models(
             split = parts(a, b)
         except ValueError as error:  # the number cannot be split, which the record says
             reason = str(error)
-        pairs.append(ModelPair(name_a, name_b, a, b, compared, changed, split, reason))
+        shortage = shortage_of(level, permutations, compared.num_clusters, compared.num_images, num_tests)
+        pairs.append(ModelPair(name_a, name_b, a, b, compared, changed, split, without_parts=reason, shortage=shortage))
     ranking = None
     if len(models) > 2:
         ranking = _ranking(models, pairs, main, options, tests)
@@ -255,6 +263,7 @@ def _ranking(
     correction = "holm" if tests["correction"] == "westfall-young" else tests["correction"]
     chosen = {name: tests[name] for name in ("level", "permutations")}
     lower = models[next(iter(models))].protocol.main_measure.lower_is_better
+    chosen["shortage"] = pairs[0].shortage
     return ranking_of(numbers, differences, lower_is_better=lower, correction=correction, **chosen)
 
 

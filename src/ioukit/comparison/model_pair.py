@@ -10,9 +10,9 @@ import numpy as np
 
 from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
-from ioukit.comparison.sides import same_boxes
+from ioukit.comparison.sides import same_boxes, same_but_for_order
 from ioukit.comparison.splitting import Parts
-from ioukit.comparison.words import outcome, verdict
+from ioukit.comparison.words import change_sentences, leaning, outcome, threshold_text, verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
@@ -39,6 +39,8 @@ class ModelPair(Frozen):
     """Why it cannot be split; empty if it is."""
     p_corrected: float | None = None
     """The p-value of the main difference, corrected for the number of pairs; ``None`` if there are only two models."""
+    shortage: str = ""
+    """Why the test cannot show any difference: too few images, clusters or permutations; empty if it can."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -55,11 +57,41 @@ class ModelPair(Frozen):
         """Whether A and B have the same boxes of the same classes, so that only scores differ."""
         return same_boxes(self.a, self.b)
 
+    @cached_property
+    def same_but_for_order(self) -> bool:
+        """Whether A and B have the same boxes with the same scores, and their numbers differ by the order alone."""
+        is_other = any(abs(one.difference) > 0 for one in self.comparison.differences)
+        return is_other and same_but_for_order(self.a, self.b)
+
+    def change_sentences(self, names: tuple[str, str] | None = None) -> list[str]:
+        """What became of the objects and the false positives, in sentences.
+
+        Args:
+            names: What the models are called there; their names if ``None``.
+        """
+        return change_sentences(
+            self.changes, names or self.names, same_boxes=self.same_boxes, same_but_for_order=self.same_but_for_order
+        )
+
+    @cached_property
+    def threshold_texts(self) -> tuple[str, str]:
+        """The score thresholds of what changed, with digits that choose the same detections; empty for all scores."""
+        low, high = (
+            threshold_text(score, one.matches.detections.score)
+            for score, one in zip(self.changes.score_thresholds, (self.a, self.b), strict=True)
+        )
+        return low, high
+
     @property
     def outcome(self) -> Literal["better", "worse", ""]:
         """What the test shows of B; empty if it cannot tell the two apart."""
         lower = self.a.protocol.main_measure.lower_is_better
         return outcome(self.difference, lower_is_better=lower, p_corrected=self.p_corrected)
+
+    @property
+    def leans(self) -> Literal["better", "worse", ""]:
+        """Whether the number of B is better or worse than that of A, by chance or not; empty if neither is."""
+        return leaning(self.difference, lower_is_better=self.a.protocol.main_measure.lower_is_better)
 
     def verdict(self) -> str:
         """Which model is better, in one or two sentences."""
@@ -72,6 +104,7 @@ class ModelPair(Frozen):
             compared.permutations,
             lower_is_better=lower,
             p_corrected=self.p_corrected,
+            shortage=self.shortage,
         )
 
     def notebook_caption(self) -> str:

@@ -16,7 +16,6 @@ from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.sides import KIND_WORDS
 from ioukit.comparison.words import (
-    change_sentences,
     doubt_sentence,
     point_of_view,
     signed_points,
@@ -60,9 +59,8 @@ def _of_pair(pair: ModelPair, *, per_class: bool, width: int) -> Iterator[str]:
     if len(rows) > 1:
         doubt = doubt_sentence(pair.comparison.differences, difference.level)
         yield "\n".join([aligned(rows, width=width, drop=(1, 2)), *([textwrap.fill(doubt, width)] if doubt else [])])
-    view = textwrap.fill(point_of_view(pair.changes, pair.names), width)
-    changed = change_sentences(pair.changes, pair.names, same_boxes=pair.same_boxes)
-    yield "\n".join([view, *_indented(changed, width)])
+    view = textwrap.fill(point_of_view(pair.changes, pair.names, pair.threshold_texts), width)
+    yield "\n".join([view, *_indented(pair.change_sentences(), width)])
     yield _parts(pair, width)
     yield from _classes(pair, width, every=per_class)
 
@@ -72,6 +70,8 @@ def _parts(pair: ModelPair, columns: int) -> str:
     if pair.parts is None:
         return textwrap.fill(f"Where the difference comes from is not known: {pair.without_parts}.", columns)
     lists = part_lists(pair)
+    if not pair.leans:
+        return f"{key} is the same, so there is no difference to split."
     if not lists:
         return f"No class, size, kind of error or image changes {key}."
     width = max(len(name) for name, _ in lists)
@@ -125,14 +125,11 @@ def _markdown_of(pair: ModelPair) -> Iterator[str]:
     doubt = doubt_sentence(pair.comparison.differences, difference.level)
     if doubt:
         yield _plain(doubt)
-    sentences = [
-        point_of_view(pair.changes, pair.names),
-        *change_sentences(pair.changes, pair.names, same_boxes=pair.same_boxes),
-    ]
+    sentences = [point_of_view(pair.changes, pair.names, pair.threshold_texts), *pair.change_sentences()]
     yield "#### What changed"
     yield _plain(" ".join(sentences))
     lists = part_lists(pair)
-    if lists and pair.parts is not None:
+    if lists and pair.parts is not None and pair.leans:
         yield f"#### Where the difference of {_plain(pair.parts.key)} comes from, in points"
         yield "\n".join(f"- {name}: {_plain(text)}" for name, text in lists)
         spread = spread_sentence(pair.parts)

@@ -38,6 +38,8 @@ class Ranking(Frozen):
     """How the p-values are corrected."""
     permutations: int
     """How many permutations each p-value comes from."""
+    shortage: str = ""
+    """Why the tests cannot show any difference: too few images, clusters or permutations; empty if they can."""
 
     def p_value(self, first: str, second: str) -> float:
         """The corrected p-value of two models."""
@@ -45,11 +47,12 @@ class Ranking(Frozen):
 
     def verdict(self) -> str:
         """Which model is best, and which others cannot be told apart from it, in a sentence."""
-        return ranking_sentence(self.key, self.names, [one.value for one in self.intervals], self.letters)
+        values = [one.value for one in self.intervals]
+        return ranking_sentence(self.key, self.names, values, self.letters, self.shortage)
 
     def note(self) -> str:
         """What the letters mean, in a sentence or two."""
-        return ranking_note(self.intervals, self.level, self.correction, self.permutations)
+        return ranking_note(self.names, self.intervals, self.level, self.correction)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
@@ -64,6 +67,7 @@ class Ranking(Frozen):
             "level": self.level,
             "correction": self.correction,
             "permutations": self.permutations,
+            "shortage": self.shortage,
         }
 
     def __repr__(self) -> str:
@@ -79,6 +83,7 @@ def ranking_of(
     level: float,
     correction: Any,
     permutations: int,
+    shortage: str,
 ) -> Ranking:
     """The models in the order of the number of the intervals.
 
@@ -89,6 +94,7 @@ def ranking_of(
         level: 1 minus the probability of a false alarm.
         correction: How p-values are corrected for the number of pairs.
         permutations: How many permutations each p-value comes from.
+        shortage: See :attr:`Ranking.shortage`.
     """
     sign = 1 if lower_is_better else -1
     values = [one.value for one in intervals.values()]
@@ -110,6 +116,7 @@ def ranking_of(
         level,
         correction,
         permutations,
+        shortage,
     )
 
 

@@ -181,15 +181,25 @@ def same_boxes(a: Evaluation, b: Evaluation) -> bool:
     It is not known of tables without their data, and of regions other than boxes. If the scores are the same, too,
     nothing differs.
     """
+    rows = _rows_of_boxes(a, b)
+    return len(rows) == 2 and _same_rows(*(one[:, :-1] for one in rows)) and not _same_rows(*rows)
+
+
+def same_but_for_order(a: Evaluation, b: Evaluation) -> bool:
+    """Whether two models have the same boxes with the same scores in another order."""
+    rows = _rows_of_boxes(a, b)
+    return len(rows) == 2 and _same_rows(*rows) and not np.array_equal(rows[0], rows[1])
+
+
+def _rows_of_boxes(a: Evaluation, b: Evaluation) -> list[npt.NDArray[np.float64]]:
+    """For each model, (N, 7) image, class, box and score of its detections; empty if these cannot be compared."""
     one, other = a.detections, b.detections
     if one is None or other is None or len(one) != len(other) or a.matches.iou_type != "bbox":
-        return False
+        return []
     keys = [() if each.image_keys is None else each.image_keys.tolist() for each in (one, other)]
     if keys[0] != keys[1] or (one.image_keys is None) != (other.image_keys is None):
-        return False
-    boxes = [np.column_stack([each.image_ids, each.category_ids, each.boxes]) for each in (one, other)]
-    scored = [np.column_stack([rows, each.scores]) for rows, each in zip(boxes, (one, other), strict=True)]
-    return _same_rows(*boxes) and not _same_rows(*scored)
+        return []
+    return [np.column_stack([each.image_ids, each.category_ids, each.boxes, each.scores]) for each in (one, other)]
 
 
 def _same_rows(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:

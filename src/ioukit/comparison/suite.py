@@ -27,11 +27,12 @@ from ioukit._plain_values import plain_value
 from ioukit._progress import as_part
 from ioukit._words_and_colours import percent
 from ioukit.comparison.ranking_models import Ranking, ranking_of
-from ioukit.comparison.words import bias_sentence, interval_doubts, verdict, verdict_notes
+from ioukit.comparison.words import bias_sentence, interval_doubts, shortage_of, tests_in, verdict, verdict_notes
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.slices.results import csv_text
 from ioukit.statistics import Difference, Interval
+from ioukit.statistics.detectable import enough_permutations
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.over_sets import mean_difference, mean_interval, mean_key, mean_of
 from ioukit.statistics.resampling import check_seed
@@ -107,6 +108,7 @@ class Suite(Frozen):
             names = self.names[0], name
             corrected = None if self.ranking is None else self.ranking.p_value(*names)
             options: dict[str, Any] = {"lower_is_better": self._measure.lower_is_better, "p_corrected": corrected}
+            options["shortage"] = _shortage(one.level, self.permutations, self.num_images, len(self.names))
             found.append(verdict(one, names, self.num_images, self.permutations, **options))
         return found
 
@@ -121,7 +123,9 @@ class Suite(Frozen):
             found.append("Images are drawn within each data set: limits are for these data sets, not for others.")
             if self.ranking is not None:
                 return [*found, self.ranking.note()]
-            found += [bias_sentence(self.intervals), interval_doubts([*self.intervals, *self.differences], level)]
+            names = [*self.names, "the difference"][: len(self.intervals) + len(self.differences)]
+            found.append(bias_sentence(self.intervals))
+            found.append(interval_doubts(names, [*self.intervals, *self.differences], level))
             found += [verdict_notes(one, self.num_images) for one in self.differences]
         return [one for one in found if one]
 
@@ -220,7 +224,7 @@ def evaluate_suite(
     level: float = 0.95,
     power: float = 0.8,
     replicates: int = 1000,
-    permutations: int = 1000,
+    permutations: int | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Suite:
@@ -237,7 +241,8 @@ def evaluate_suite(
         level: The probability of the intervals, within (0, 1).
         power: As for :func:`ioukit.statistics.compare`.
         replicates: How many replicates of the bootstrap of each data set; with 0, there are no intervals and tests.
-        permutations: How many permutations.
+        permutations: How many permutations. If ``None``, 1,000, or as many as the level and the number of pairs of
+            models need.
         seed: A whole number of at least 0. The same seed gives the same bits, for any number of threads.
         threads: How many threads; all cores if ``None``.
 
@@ -258,6 +263,8 @@ def evaluate_suite(
     """
     names, key = _checked(sets, key)
     check_level(level)
+    if permutations is None:
+        permutations = enough_permutations(level, tests_in(len(names), "holm"))
     check_count(permutations=permutations)
     if replicates:
         check_count(replicates=replicates)
@@ -289,6 +296,8 @@ def evaluate_suite(
     if len(names) > 2 and replicates:
         lower = _measure(evaluations[0][0], key).lower_is_better
         tests: dict[str, Any] = {"level": level, "permutations": permutations, "correction": "holm"}
+        images = sum(map(_images, counted))
+        tests["shortage"] = _shortage(level, permutations, images, len(names))
         ranking = ranking_of(intervals, differences, lower_is_better=lower, **tests)
     firsts = tuple(one for (first, _), one in differences.items() if first == names[0])
     return Suite(
@@ -323,6 +332,10 @@ def _checked(sets: Mapping[str, Mapping[str, Evaluation]], key: str | None) -> t
     key = of_first.protocol.main_measure.key if key is None else key
     check_choice("number", key, tuple(of_first.summary))
     return tuple(models), key
+
+
+def _shortage(level: float, permutations: int, images: int, models: int) -> str:
+    return shortage_of(level, permutations, images, images, tests_in(models, "holm"))
 
 
 def _measure(evaluation: Evaluation, key: str) -> Measure:

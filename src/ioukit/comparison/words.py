@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ioukit._checks import pluralize
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
 from ioukit.comparison.drawn_sequences import which_sequences
-from ioukit.statistics.detectable import alarm
+from ioukit.statistics.detectable import alarm, fewest_clusters, fewest_permutations
 
 if TYPE_CHECKING:
     from ioukit.comparison.object_changes import Changes
@@ -28,7 +31,14 @@ def outcome(
 ) -> Literal["better", "worse", ""]:
     """What the test shows of the second model; empty if it cannot tell the two apart. The arguments are `verdict`'s."""
     decides = difference.p_value if p_corrected is None else p_corrected
-    if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL or decides > alarm(difference.level):
+    return "" if decides > alarm(difference.level) else leaning(difference, lower_is_better=lower_is_better)
+
+
+def leaning(
+    difference: Difference | TrackDifference, *, lower_is_better: bool = False
+) -> Literal["better", "worse", ""]:
+    """Whether the number of the second model is better or worse, by chance or not; empty if they are equal."""
+    if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL:
         return ""
     return "better" if (difference.difference > 0) != lower_is_better else "worse"
 
@@ -41,6 +51,7 @@ def verdict(
     *,
     lower_is_better: bool = False,
     p_corrected: float | None = None,
+    shortage: str = "",
 ) -> str:
     """Which model is better, by how much, and how often chance alone would show as much.
 
@@ -52,6 +63,7 @@ def verdict(
         lower_is_better: Whether a lower number is better, as a miss rate is.
         p_corrected: The p-value corrected for the number of pairs of models, which decides; ``None`` if it is the only
             pair.
+        shortage: Why the test cannot show any difference, see :func:`shortage_of`.
 
     Returns:
         Two sentences, and a third one if the interval says the opposite; one if the numbers are equal or undefined.
@@ -66,6 +78,9 @@ def verdict(
     amount = f"{_with_error(difference)} of {key}"
     often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
     shown = outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected)
+    side = "higher" if gain > 0 else "lower"
+    if shortage:
+        return f"{shortage}. {b} is {side} by {amount} ({numbers}), and c{often}"
     if _denied(difference, shown=bool(shown)):
         often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
     if shown:
@@ -74,10 +89,34 @@ def verdict(
     more = difference.images_needed if (difference.images_needed or 0) > num_images else None
     needed = _needed(more)
     would = f"; {needed} would, if this difference is the true one" if needed else ""
-    side = "higher" if gain > 0 else "lower"
     pairs = "" if p_corrected is None or not difference.is_significant else ", with so many pairs to compare"
     first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{pairs}{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
+
+
+def shortage_of(level: float, permutations: int, clusters: int, images: int, tests: int = 1) -> str:
+    """Why a permutation test cannot show any difference, however large, as a clause; empty if it can.
+
+    Args:
+        level: 1 minus the probability of a false alarm.
+        permutations: How many permutations there are.
+        clusters: How many images, or clusters of images, are exchanged.
+        images: How many images there are.
+        tests: By which number the smallest p-value is multiplied, as it is one of so many.
+    """
+    few, least = pluralize(clusters, "image" if clusters == images else "cluster"), fewest_clusters(level, tests)
+    if clusters >= least:
+        few, least = pluralize(permutations, "permutation"), fewest_permutations(level, tests)
+        if permutations >= least:
+            return ""
+    pairs = " with so many pairs to compare" if tests > 1 else ""
+    return f"{few} cannot show any difference{pairs}; at least {least:,} are needed"
+
+
+def tests_in(models: int, correction: str) -> int:
+    """By which number the smallest p-value of all pairs of models is multiplied, see :func:`shortage_of`."""
+    # Benjamini and Hochberg do not enlarge p-values that are all as small.
+    return max(models * (models - 1) // 2, 1) if correction in ("holm", "westfall-young") else 1
 
 
 def _denied(difference: Difference | TrackDifference, *, shown: bool) -> bool:
@@ -95,7 +134,9 @@ def interval_note(level: float) -> str:
     return f"± is half the {percent(level)} interval; a point is 0.01."
 
 
-def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], letters: Sequence[str]) -> str:
+def ranking_sentence(
+    key: str, names: Sequence[str], values: Sequence[float], letters: Sequence[str], shortage: str = ""
+) -> str:
     """Which model is best, and which others cannot be told apart from it.
 
     Args:
@@ -103,16 +144,33 @@ def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], le
         names: The names of the models, the best first.
         values: Their numbers.
         letters: The letters of their groups, see :attr:`Ranking.letters`.
+        shortage: Why the tests cannot show any difference, see :func:`shortage_of`.
     """
     if math.isnan(values[0]):
         return f"{key} is undefined: there are no objects to find."
-    equal = [name for name, marks in zip(names[1:], letters[1:], strict=True) if set(marks) & set(letters[0])]
-    first = f"{names[0]} has the best {key}, {values[0]:.3f}"
+    count = sum(abs(value - values[0]) < _EQUAL for value in values)
+    best, others = list(names[:count]), len(names) - count
+    number = f"{key}, {values[0]:.3f}"
+    if not others:
+        return f"{_listed(best)} have the same {number}."
+    first = f"{_listed(best)} {agree(count, 'have')} the best {number}"
+    if shortage:
+        return f"{first}, but {shortage}."
+    of_best = [set(marks) for marks in letters[:count]]
+    open_ = [
+        (name, sum(bool(set(marks) & one) for one in of_best))
+        for name, marks in zip(names[count:], letters[count:], strict=True)
+    ]
+    equal = [name for name, alike in open_ if alike]
+    it, they_are = ("it", "it is") if count == 1 else ("them", "they are")
+    if any(0 < alike < count for _, alike in open_):
+        it = "all of them"
     if not equal:
-        return f"{first}; it is better than {'both' if len(names) == 3 else 'all'} others."
-    if len(equal) == len(names) - 1:
-        return f"{first}, but {'neither' if len(equal) == 2 else 'none'} of the others can be told apart from it."
-    return f"{first}; {_listed(equal)} cannot be told apart from it."
+        rest = names[-1] if others == 1 else "both others" if others == 2 else "all others"
+        return f"{first}; {they_are} better than {rest}."
+    if len(equal) == others > 1 and it != "all of them":
+        return f"{first}, but {'neither' if others == 2 else 'none'} of the others can be told apart from {it}."
+    return f"{first}; {_listed(equal)} cannot be told apart from {it}."
 
 
 def corrected_by(correction: str) -> str | None:
@@ -124,30 +182,22 @@ def corrected_by(correction: str) -> str | None:
     }.get(correction)
 
 
-def ranking_note(intervals: Sequence[Interval], level: float, correction: str, permutations: int) -> str:
-    """What intervals and letters of a ranking mean, and whether there were too few permutations to tell models apart.
+def ranking_note(names: Sequence[str], intervals: Sequence[Interval], level: float, correction: str) -> str:
+    """What intervals and letters of a ranking mean.
 
     Args:
+        names: The names of the models.
         intervals: The number of each model.
         level: 1 minus the probability of a false alarm.
         correction: How the p-values of all pairs are corrected.
-        permutations: How many permutations each p-value comes from.
     """
     corrected = corrected_by(correction)
     tests = "" if corrected is None else f", corrected for the number of pairs by {corrected}"
-    note = (
+    letters = (
         f"Models with a common letter cannot be told apart: permutation tests of all pairs at {percent(1 - level)}"
         f"{tests}."
     )
-    models = len(intervals)
-    if bias := bias_sentence(intervals):
-        note = f"{bias} {note}"
-    smallest = models * (models - 1) // 2 if corrected else 1  # times 1 / (1 + permutations)
-    enough = math.ceil(round(smallest / (1 - level), 6)) - 1
-    if permutations < enough:
-        note += f" {pluralize(permutations, 'permutation')} cannot show any difference; at least {enough:,} are needed."
-    doubtful = interval_doubts(intervals, level)
-    return f"{note} {doubtful}" if doubtful else note
+    return " ".join(filter(None, (bias_sentence(intervals), letters, interval_doubts(names, intervals, level))))
 
 
 def bias_sentence(intervals: Sequence[Interval]) -> str:
@@ -159,16 +209,39 @@ def bias_sentence(intervals: Sequence[Interval]) -> str:
     return f"Intervals are for endlessly many images: {intervals[0].key} of this many is too high, by about {how_far}."
 
 
-def interval_doubts(intervals: Sequence[Interval | Difference], level: float) -> str:
-    """Why intervals may be wrong more often than they say; it may be empty."""
-    doubtful = sorted({reason for one in intervals for reason in one.warnings})
-    return f"{_doubt(level)}: {'; '.join(doubtful)}." if doubtful else ""
+def interval_doubts(names: Sequence[str], intervals: Sequence[Interval | Difference], level: float) -> str:
+    """Which intervals may be wrong more often than they say, and why; it may be empty.
+
+    Args:
+        names: What the intervals are of.
+        intervals: The intervals.
+        level: Their level.
+    """
+    doubtful: dict[tuple[str, ...], list[str]] = {}
+    for name, one in zip(names, intervals, strict=True):
+        if one.warnings and not math.isnan(one.low):
+            doubtful.setdefault(one.warnings, []).append(name)
+    if not doubtful:
+        return ""
+    if len(names) == len(next(iter(doubtful.values()))):
+        return f"{_doubt(level)}: {'; '.join(next(iter(doubtful)))}."
+    return f"{_doubt(level)}: {_with_reasons(doubtful, len(names))}."
 
 
-def point_of_view(changes: Changes, names: tuple[str, str]) -> str:
-    """At which thresholds objects are found."""
-    low, high = (_threshold(score) for score in changes.score_thresholds)
-    scores = low if low == high else f"{low} ({names[0]}) and {high} ({names[1]})"
+def point_of_view(changes: Changes, names: tuple[str, str], thresholds: tuple[str, str]) -> str:
+    """At which thresholds objects are found.
+
+    Args:
+        changes: What changed.
+        names: The names of the models.
+        thresholds: The score threshold of each, see :func:`threshold_text`.
+    """
+    (a, low), (b, high) = zip(names, thresholds, strict=True)
+    if low and high:
+        scores = f"scores of at least {low}" if low == high else f"scores of at least {low} ({a}) and {high} ({b})"
+    else:
+        of_a, of_b = (f"scores of at least {text}" if text else "all scores" for text in thresholds)
+        scores = of_a if of_a == of_b else f"{of_a} ({a}) and {of_b} ({b})"
     return f"What changed at an IoU of {changes.iou_threshold:g}, with {scores}:"
 
 
@@ -211,7 +284,7 @@ def verdict_notes(difference: Difference, num_images: int) -> str:
     if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL:
         return ""
     notes = [detectable_sentence(difference, num_images)]
-    if math.isfinite(difference.high - difference.low):
+    if _shows_error(difference):
         notes.append(interval_note(difference.level))
     return " ".join(filter(None, notes))
 
@@ -222,20 +295,28 @@ def doubt_sentence(found: Sequence[Difference | TrackDifference], level: float) 
     for one in found:
         if one.warnings and not math.isnan(one.low):
             doubtful.setdefault(one.warnings, []).append(one.key)
-    every = len(found) if len(found) > 2 else 0  # shorter than their list
-    names = {reasons: "all" if len(keys) == every else _listed(keys) for reasons, keys in doubtful.items()}
-    parts = [f"{names[reasons]} ({'; '.join(reasons)})" for reasons in doubtful]
-    sentences = [f"{_doubt(level)}: {', '.join(parts)}."] if parts else []
+    sentences = [f"{_doubt(level)}: {_with_reasons(doubtful, len(found))}."] if doubtful else []
     if denied := [one.key for one in found if _denied(one, shown=one.is_significant)]:
         sentences.append(f"Interval and p-value disagree about a difference of {_listed(denied)}; the p-value decides.")
     return " ".join(sentences)
+
+
+def _with_reasons(doubtful: Mapping[tuple[str, ...], Sequence[str]], number: int) -> str:
+    """The names that share reasons, each group with them; all of the number of names are ``"all"``."""
+    every = number if number > 2 else 0  # shorter than their list
+    return ", ".join(
+        f"{'all' if len(names) == every else _listed(names)} ({'; '.join(reasons)})"
+        for reasons, names in doubtful.items()
+    )
 
 
 def _doubt(level: float) -> str:
     return f"Intervals that may miss the true value in more than {percent(1 - level)} of cases"
 
 
-def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bool) -> list[str]:
+def change_sentences(
+    changes: Changes, names: tuple[str, str], *, same_boxes: bool, same_but_for_order: bool = False
+) -> list[str]:
     """What became of the objects and the false positives, and whether only scores differ."""
     a, b = names
     count = changes.counts
@@ -243,6 +324,8 @@ def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bo
     lost = count["lost"] + count["other_class_now"]
     both = count["still_found"] + count["better_placed"] + count["worse_placed"]
     lines = ["Both have the same boxes: only scores differ."] if same_boxes else []
+    if same_but_for_order:
+        lines = ["Both have the same boxes and scores: only their order differs, which decides between equal scores."]
     lines += [
         f"{b} misses {_many(lost, 'object')} that {a} finds, and finds {_many(found, 'object')} that {a} misses."
         + f" Both find {_none(both)}; both miss {_none(count['still_missed'])}."
@@ -259,8 +342,9 @@ def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bo
     if right:
         lines.append(f"{b} gives the right class to {pluralize(right, 'object')} to which {a} gives another one.")
     new, gone, still = (count[f"{kind}_false_positive"] for kind in ("new", "gone", "still"))
+    stay = "stays" if still == 1 else "stay"
     lines.append(
-        f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {_none(still)} stay."
+        f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {_none(still)} {stay}."
     )
     return lines
 
@@ -379,10 +463,16 @@ def spread_sentence(parts: Parts) -> str:
 def _with_error(difference: Difference | TrackDifference) -> str:
     """The size of a difference with half its interval: ``"0.6 ± 0.4 points"``."""
     size, half = 100 * abs(difference.difference), 50 * (difference.high - difference.low)
-    if not math.isfinite(half) or difference.low == -1 or difference.high == 1:  # cut there, so not symmetric
+    if not _shows_error(difference):
         return points(difference.difference, _digits(size))
     digits = _digits(min(value for value in (size, half) if value > 0))
     return f"{size:.{digits}f} ± {half:.{digits}f} points"
+
+
+def _shows_error(difference: Difference | TrackDifference) -> bool:
+    """Whether half the interval stands behind the size of a difference: not if it is undefined or not symmetric."""
+    is_cut = difference.low == -1 or difference.high == 1
+    return math.isfinite(difference.high - difference.low) and not is_cut
 
 
 def _digits(size: float) -> int:
@@ -405,8 +495,17 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _threshold(score: float) -> str:
-    return "all scores" if math.isinf(score) else f"scores of at least {score:.2f}"
+def threshold_text(threshold: float, scores: npt.NDArray[np.float64]) -> str:
+    """A score threshold with two decimals, or with as many as choose the same detections; empty for all scores."""
+    if math.isinf(threshold):
+        return ""
+    below = float(np.max(scores, where=scores < threshold, initial=-math.inf))
+    for digits in range(2, 17):
+        step = 10.0**-digits
+        for text in (f"{threshold:.{digits}f}", f"{threshold - step / 2:.{digits}f}"):
+            if below < float(text) <= threshold:
+                return text
+    return repr(threshold)
 
 
 def _many(number: int, noun: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,13 @@ from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison.sides import table_with_near_pairs
-from ioukit.comparison.words import change_sentences, doubt_sentence
+from ioukit.comparison.words import doubt_sentence
 from ioukit.evaluation import score_curves
 from ioukit.report._changes import Thresholds, change_list, pair_marks, side_by_side
 from ioukit.report._curves import SliderCurves, slider
 from ioukit.report._differences import DifferenceRow, PartList, difference_rows, in_points, part_lists
 from ioukit.report._sources import view_command
-from ioukit.report._texts import abbreviate, class_name, class_names, iou_text, score_text
+from ioukit.report._texts import abbreviate, class_name, class_names, iou_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +80,7 @@ def pair_part(pair: ModelPair, letter: str, *, folder: Path | None, photographs:
         pair, letter, curves, names, folder=folder, photographs=photographs // share, share=share
     )
     rows, scale = difference_rows(pair.a, pair.comparison)
-    scores = [_score_words(score) for score in pair.changes.score_thresholds]
+    scores = [f"at least {text}" if text else "all detections" for text in pair.threshold_texts]
     thresholds = f"A {scores[0]}, {letter} {scores[1]}" if pair.a.protocol.ranks else ""
     return PairPart(
         letter=letter,
@@ -91,7 +90,7 @@ def pair_part(pair: ModelPair, letter: str, *, folder: Path | None, photographs:
         numbers=tuple(rows),
         numbers_words=_numbers_words(pair, letter, percent(pair.difference.level)),
         scale=scale,
-        changes_lead=" ".join(change_sentences(pair.changes, ("A", letter), same_boxes=pair.same_boxes)),
+        changes_lead=" ".join(pair.change_sentences(("A", letter))),
         changes_words=_changes_words(pair, letter, thresholds, drawn),
         images_words=_images_words(drawn),
         notes=tuple(notes),
@@ -223,10 +222,6 @@ def _start(drawn: SliderCurves | None, score: float) -> int:
     if drawn is None:
         return 0
     return max(int(np.searchsorted(-np.array(drawn["scores"]), -score, side="right")) - 1, 0)
-
-
-def _score_words(score: float) -> str:
-    return "all detections" if math.isinf(score) else f"at least {score_text(score)}"
 
 
 def _numbers_words(pair: ModelPair, letter: str, level: str) -> str:

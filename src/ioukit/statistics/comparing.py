@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -16,7 +18,15 @@ from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import ROUNDING, adjust_p_values, stepped_down
-from ioukit.statistics.detectable import check_power, detectable_difference, images_needed
+from ioukit.statistics.detectable import (
+    alarm,
+    check_power,
+    detectable_difference,
+    fewest_clusters,
+    fewest_permutations,
+    images_needed,
+    smallest_p_value,
+)
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
 from ioukit.statistics.estimating import check_level, enough_groups
 from ioukit.statistics.evidence import Evidence
@@ -59,7 +69,8 @@ def compare(
         level: The probability with which an interval should hold the true difference, within (0, 1).
         power: The probability with which :attr:`Difference.detectable` would be found, within [0.5, 1).
         replicates: How many replicates of the bootstrap.
-        permutations: How many permutations. The smallest p-value is ``1 / (1 + permutations)``.
+        permutations: How many permutations. The smallest p-value is ``1 / (1 + permutations)``; that of n images, or
+            clusters, is ``2 / 2**n``.
         seed: A whole number of at least 0. The same seed gives the same bits, for any number of threads.
         strata: The stratum of each image, see :func:`intervals`.
         clusters: The cluster of each image, see :func:`intervals`. Clusters are swapped as a whole, too.
@@ -119,8 +130,8 @@ def compare(
     ]
     images = len(a.matches.image_ids)
     differences = [
-        difference_of(key, row, vanished, error, groups.num_clusters, power, images)
-        for key, row, vanished, error in zip(listed, rows, evidence.vanished, tests.errors.tolist(), strict=False)
+        difference_of(key, row, vanished, tests, at, groups.num_clusters - 1, power, images)
+        for at, (key, row, vanished) in enumerate(zip(listed, rows, evidence.vanished, strict=False))
     ]
     classes = {}
     for at, key in enumerate(of_classes):
@@ -169,12 +180,30 @@ class PermutationTests:
     """(P, Q) the differences in each permutation."""
     clusters: npt.NDArray[np.intp]
     """(Q,) on how many clusters the classes of numbers of classes are."""
+    num_clusters: int
+    """How many clusters there are."""
 
     @property
     def p_values(self) -> list[float]:
         """(Q,) two-sided p-values; NaN where undefined."""
-        p_values = (1 + self.reached) / (1 + len(self.swapped))
+        p_values = np.maximum((1 + self.reached) / (1 + len(self.swapped)), self._least)
         return [float(one) for one in np.where(np.isnan(self.observed), np.nan, p_values)]
+
+    @cached_property
+    def smallest(self) -> list[float]:
+        """(Q,) the smallest p-values that the difference of any permutation could have.
+
+        They are large, too, if the models differ in few images: most permutations are then equal.
+        """
+        sizes = np.abs(self.swapped)
+        most = np.fmax(np.abs(self.observed), np.fmax.reduce(sizes, axis=0))
+        shares = (1 + (~(sizes < most - ROUNDING)).sum(axis=0)) / (1 + len(sizes))  # undefined ones, too
+        return [float(one) for one in np.maximum(shares, self._least)]
+
+    @property
+    def _least(self) -> float:
+        # Random permutations of few clusters may by chance hold the data itself less often than all of them do.
+        return smallest_p_value(len(self.swapped), self.num_clusters)
 
     def adjusted(self, part: slice, correction: ClassCorrection) -> list[float]:
         """The p-values of some numbers of classes, corrected for their number."""
@@ -184,7 +213,8 @@ class PermutationTests:
         # The unit is the standard deviation over permutations. A class of which few images differ takes a part of it
         # from all, or a tiny difference would look large beside it.
         spread, _ = shared(variances(drawn), np.zeros(len(clusters)), clusters, clusters > 0)
-        return [float(one) for one in stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)))]
+        adjusted = stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)))
+        return [float(one) for one in np.maximum(adjusted, self._least)]
 
 
 def permutation_tests(evidence: Evidence, permutations: int) -> PermutationTests:
@@ -209,23 +239,42 @@ def permutation_tests(evidence: Evidence, permutations: int) -> PermutationTests
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
     # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
     spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)
-    return PermutationTests(observed, reached, np.sqrt(spread * count / (count - 1)), permuted, clusters)
+    return PermutationTests(observed, reached, np.sqrt(spread * count / (count - 1)), permuted, clusters, count)
 
 
 def difference_of(
-    key: str, row: ComparedNumber, vanished: Mapping[str, float], error: float, clusters: int, power: float, images: int
+    key: str,
+    row: ComparedNumber,
+    vanished: Mapping[str, float],
+    tests: PermutationTests,
+    at: int,
+    df: float,
+    power: float,
+    images: int,
 ) -> Difference:
-    """The record of a difference, with what could be detected by ``error``, the standard error as the test sees it."""
-    level, df = row.level, clusters - 1
+    """The record of a difference, with what could be detected by the test.
+
+    Args:
+        key: The name of the number.
+        row: What is known of it.
+        vanished: See :attr:`Difference.vanished`.
+        tests: The tests of several numbers.
+        at: Which of them this is.
+        df: How well the standard error is known, as degrees of freedom.
+        power: As for :func:`compare`.
+        images: How many images there are.
+    """
+    level, error = row.level, float(tests.errors[at])
+    detectable = detectable_difference(error, level=level, power=power, df=df)
+    if tests.smallest[at] > alarm(level) or detectable > 1:
+        detectable = math.nan
+    needed = images_needed(row.difference, error, images, level=level, power=power, df=df, p_value=row.p_value)
+    if needed is not None:  # too few permutations would not show it on any number of images
+        enough = len(tests.swapped) >= fewest_permutations(level)
+        least = math.ceil(fewest_clusters(level) * images / tests.num_clusters)
+        needed = max(needed, least) if enough else None
     return Difference(
-        key=key,
-        detectable=detectable_difference(error, level=level, power=power, df=df),
-        power=power,
-        images_needed=images_needed(
-            row.difference, error, images, level=level, power=power, df=df, p_value=row.p_value
-        ),
-        vanished=vanished,
-        **row._asdict(),
+        key=key, detectable=detectable, power=power, images_needed=needed, vanished=vanished, **row._asdict()
     )
 
 

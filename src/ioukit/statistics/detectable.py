@@ -8,6 +8,7 @@ from ioukit.statistics.estimating import check_level
 from ioukit.statistics.student import standard_normal, t_quantile
 
 _NO_DIFFERENCE = 1e-12  # what rounding makes of equal numbers stays below it
+_PERMUTATIONS = 1000
 _MOST_P = 0.999  # above, permutations differ in so little (in one image) that their p-value says nothing of sizes
 
 
@@ -90,6 +91,39 @@ def images_needed(
 def alarm(level: float) -> float:
     """The highest p-value that is significant; 0.05 for a level of 0.95, which ``1 - 0.95`` is a little above."""
     return round(1 - level, 12)
+
+
+def smallest_p_value(permutations: int, clusters: int) -> float:
+    """The smallest p-value that a permutation test can have, however large the difference.
+
+    The data itself is one permutation. And each of the ``2 ** clusters`` ways to exchange clusters has an opposite, of
+    which the difference has the same size.
+
+    Args:
+        permutations: How many random permutations there are.
+        clusters: How many images, or clusters of images, are exchanged.
+    """
+    return max(1 / (1 + permutations), 2.0 ** (1 - clusters))
+
+
+def fewest_permutations(level: float, tests: int = 1) -> int:
+    """How many permutations a p-value needs to be at most ``1 - level`` where it is multiplied by ``tests``."""
+    count = math.ceil(round(tests / alarm(level), 6)) - 1
+    return count if 1 / (1 + count) * tests <= alarm(level) else count + 1
+
+
+def enough_permutations(level: float, tests: int = 1) -> int:
+    """How many permutations to make where nobody chose a number: 1,000, or more if a p-value needs them."""
+    check_level(level)
+    return max(_PERMUTATIONS, fewest_permutations(level, tests))
+
+
+def fewest_clusters(level: float, tests: int = 1) -> int:
+    """How many images, or clusters, a p-value needs to be at most ``1 - level`` where it is multiplied by ``tests``."""
+    count = 1
+    while 2.0 ** (1 - count) * tests > alarm(level):
+        count += 1
+    return count
 
 
 def check_power(power: float) -> None:

@@ -38,12 +38,15 @@ class Difference(Frozen):
     """The probability of a difference at least as large if the detections of both models were exchanged at random:
     two-sided, by permutation."""
     detectable: float
-    """The smallest true difference that this data would show with a probability of :attr:`power`."""
+    """The smallest true difference that this data would show with a probability of :attr:`power`. NaN if none would:
+    there are too few images, clusters or permutations for a p-value of ``1 - level``, or the models differ in too few
+    images."""
     power: float
     """See :attr:`detectable`."""
     images_needed: int | None
     """How many images of the same kind would show this difference with that probability, if it is the true one; more
-    than there are if it is not significant. ``None`` if the difference is 0 or undefined."""
+    than there are if it is not significant. ``None`` if the difference is 0 or undefined, or no number of images would
+    do with so few permutations."""
     method: str
     """How the limits were found: ``"t"``, of Student's t distribution."""
     undefined: float

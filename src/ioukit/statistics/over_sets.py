@@ -96,7 +96,10 @@ def mean_difference(
     a, b = (mean_of([pair[at].summary[key] for pair in pairs]) for at in (0, 1))
     mean, swapped = _mean_of(estimates)._replace(value=b - a), np.mean([one.swapped[:, 0] for one in tests], axis=0)
     reached = np.count_nonzero(~(np.abs(swapped) < abs(b - a) - ROUNDING))  # undefined ones, too
-    p_value = (1 + reached) / (1 + permutations)
+    error = math.hypot(*(float(one.errors[0]) for one in tests)) / len(pairs)
+    test = PermutationTests(
+        np.array([b - a]), np.array([reached]), np.array([error]), swapped[:, None], np.array([images]), images
+    )
     row = ComparedNumber(
         a,
         b,
@@ -104,13 +107,12 @@ def mean_difference(
         *mean.limits_of_difference(level),
         level,
         mean.error,
-        p_value,
+        test.p_values[0],
         "t",
         float(undefined.mean()),
         mean.warnings,
     )
-    error = math.hypot(*(float(one.errors[0]) for one in tests)) / len(pairs)
-    return difference_of(mean_key(key), row, {}, error, images - len(pairs) + 1, power, images)
+    return difference_of(mean_key(key), row, {}, test, 0, images - len(pairs), power, images)
 
 
 def mean_key(key: str) -> str:

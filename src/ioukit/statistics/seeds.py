@@ -58,7 +58,8 @@ class SeedDifference(Frozen):
     p_value: float
     """The probability of a difference at least as large if both methods were equally good: two-sided."""
     detectable: float
-    """The smallest true difference that these runs and images would show with a probability of :attr:`power`."""
+    """The smallest true difference that these runs and images would show with a probability of :attr:`power`; NaN if it
+    would have to be above 1."""
     power: float
     """See :attr:`detectable`."""
     undefined: float
@@ -232,7 +233,8 @@ def _difference(key: str, a: _Side, b: _Side, level: float, power: float, cluste
         df = error**4 / doubt if doubt > 0 else float(clusters - 1)
         half = t_quantile((1 + level) / 2, df)
         low, high = difference - half * error, difference + half * error
-        detectable = (half + t_quantile(power, df)) * error
+        needed = (half + t_quantile(power, df)) * error
+        detectable = needed if needed <= 1 else math.nan
         p_value = _p_value(difference, error, df)
     else:
         images = math.nan

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
+from ioukit._checks import pluralize
 from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value, plain_values
 from ioukit._words_and_colours import percent
@@ -155,7 +156,7 @@ class GateResult(Shown):
 
     def _outcome_in_words(self) -> list[str]:
         runs = f"{self.candidate} compared with {self.baseline}" if self.baseline else self.candidate
-        words = [f"{self.outcome}: {runs}, {self.num_images:,} images"]
+        words = [f"{self.outcome}: {runs}, {pluralize(self.num_images, 'image')}"]
         return [*words, f"cannot be decided: {self.reason}"] if self.reason else words
 
     def to_text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ioukit._checks import pluralize
 from ioukit.report.junit_suite import SuiteCase, suite_xml
 from ioukit.report.markdown import escaped, markdown_table
 from ioukit.runs.gate.gate_result import shown_bounds, shown_check, shown_numbers
@@ -25,7 +26,7 @@ def gate_markdown(result: GateResult) -> str:
         result: What :func:`check_rules` returned.
     """
     runs = escaped(result.candidate) + (f" compared with {escaped(result.baseline)}" if result.baseline else "")
-    parts = [f"### Gate: {result.outcome}", f"{runs}, {result.num_images:,} images"]
+    parts = [f"### Gate: {result.outcome}", f"{runs}, {pluralize(result.num_images, 'image')}"]
     if result.reason:
         parts.append(f"It cannot be decided: {escaped(result.reason)}.")
     if result.results:

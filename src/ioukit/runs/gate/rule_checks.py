@@ -49,8 +49,9 @@ def check_rules(
     A class on few images shows nothing: all of n images, or clusters, agree by chance with a probability of
     ``0.5 ** n``. Where that is more than a bound may err, it is the least or the greatest number that there is.
 
-    A number that is the same in both runs, whichever images are drawn, has no bounds: it did not change. Without any
-    spread, a change of n images or clusters leaves room for a share of ``1 - (1 - certainty) ** (1 / n)`` that differ.
+    A number that is the same in both runs, whichever images are drawn, has no bounds: it did not change. A class on few
+    images that takes a part of its variance from other classes has bounds even then. Without any spread, a change of n
+    images or clusters leaves room for a share of ``1 - (1 - certainty) ** (1 / n)`` that differ.
 
     Args:
         candidate: The evaluation of the model that may replace the baseline.
@@ -253,13 +254,17 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
 def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
     """How a number changed, and whether it may: ``"AP fell by 5.20 points (3.81 to 7.52): not allowed"``."""
     sign = -1 if check.difference < 0 else 1
-    size, *bounds = (f"{100 * sign * value:.2f}" for value in (check.difference, check.low, check.high))
-    limits = " to ".join(bounds[::sign])
+    size = 100 * abs(check.difference)
+    digits = next((each for each in range(2, 10) if size >= 0.5 * 10**-each), 2)  # so that no change looks like 0
+    limits = " to ".join([f"{100 * sign * value:.{digits}f}" for value in (check.low, check.high)][::sign])
+    change = f"{'fell' if sign < 0 else 'rose'} by {size:.{digits}f} points ({limits})"
+    if abs(check.difference) < _ROUNDING:
+        change = f"is the same, {check.candidate:.4f} (change of {limits} points)"
     allowed = {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
     allowance = f"{100 * rule.limit:g}"
     limit = f"; the limit is {allowance} point{'' if allowance == '1' else 's'}" if rule.limit else ""
     doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
-    return f"{check.key} {'fell' if sign < 0 else 'rose'} by {size} points ({limits}): {allowed}{limit}{doubt}"
+    return f"{check.key} {change}: {allowed}{limit}{doubt}"
 
 
 def _why_it_holds(checks: Sequence[RuleCheck]) -> str:
