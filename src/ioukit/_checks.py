@@ -45,7 +45,7 @@ def pluralize(number: int, noun: str) -> str:
 def agree(number: int, words: str) -> str:
     """The words after a number, which begin with a plural verb: ``agree(1, "have no box")`` is ``"has no box"``."""
     verb, space, rest = words.partition(" ")
-    singular = {"have": "has", "are": "is", "reach": "reaches"}.get(verb, verb)
+    singular = {"have": "has", "are": "is", "reach": "reaches", "do": "does"}.get(verb, f"{verb}s")
     return f"{singular if number == 1 else verb}{space}{rest}"
 
 

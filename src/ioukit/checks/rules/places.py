@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.checks.case import different, most_by_chance, pairwise_iou
-from ioukit.checks.repairs.boxes import TURNS, turned, with_sides
+from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
 from ioukit.checks.rules.readings import Reading, best_reading, holds
@@ -93,7 +93,8 @@ def _places(case: Case, side: Side, now: FloatArray) -> Iterator[_Place]:
         what = f"have {factor:g} times their width and height"
         yield _Place("other_sides", what, with_sides(boxes, factor), ("sides", f"{factor:g}"))
     for x, y in _offsets(case, side, now):
-        yield _Place("moved", f"are moved by {x:+.0f}, {y:+.0f} pixels", boxes + np.array([x, y, 0, 0]), None)
+        what = f"are moved by {x:+g}, {y:+g} pixels"
+        yield _Place("moved", what, moved(boxes, x, y), ("moved", f"{x:+g},{y:+g}"))
     if side == "ground_truth":  # tools that turn a box about its first corner, or about its centre
         (x, y, width, height), centre = boxes.T, "are turned by 90 degrees about their"
         yield _Place("turned", f"{centre} first corner", np.stack([x - height, y, height, width], axis=1), None)
@@ -149,7 +150,12 @@ def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float
         opposite = float(times[(bins == -bins[at]).all(axis=1)].sum())
         if times[at] >= most_by_chance(opposite):
             x, y = np.median(apart[same][where.reshape(-1) == at], axis=0).tolist()
-            found.append((x, y))
+            # More pairs than those of the same size tell it more exactly.
+            then = case.overlaps_of(moved(case.data.of(side).boxes, x, y), side, pairs=pairs)
+            fit = lonely & (then >= FOUND)
+            if fit.any():
+                x, y = np.median(apart[fit], axis=0).tolist()
+            found.append((round(x, 1), round(y, 1)))
         if len(found) == MOST_OFFSETS:
             break
     return found
