@@ -180,13 +180,14 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
     where = "" if images is None else f" of {len(images):,} images"
     labels = case.data.of(side).image_labels()
     rows = len(labels) if images is None else int(np.isin(labels, np.array(images, labels.dtype)).sum())
-    # A repair must raise AP by itself: larger boxes on both sides overlap more, whatever is right.
+    # A repair must raise AP by itself: larger boxes on both sides overlap more, whatever is right. An offset does not.
+    certain = repair is None or repair.name == "moved"
     return [Suspicion(
-        f"{side}_{place.code}", "likely" if repair is None else "possible",
+        f"{side}_{place.code}", "likely" if certain else "possible",
         f"the boxes of the {NAMES[side]}{where} match if they {place.what}: the objects' mean IoU with their best "
         f"detection is then {reading.after:.2f} instead of {reading.before:.2f}",
         rows, len(labels), f"write the boxes of the {NAMES[side]} as they are on the image", examples(images or ()),
-        images or (), repair, least_gain=0.01,
+        images or (), repair, least_gain=0.001 if certain else 0.01,
     )]  # fmt: skip
 
 
