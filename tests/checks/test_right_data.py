@@ -207,3 +207,21 @@ def test_an_offset_needs_two_numbers(value: str) -> None:
 def test_the_verb_after_a_number(words: str, one: str) -> None:
     assert agree(1, words) == one
     assert agree(2, words) == words
+
+
+@pytest.mark.parametrize(("objects", "is_one"), [(3, False), (12, True)])
+def test_rare_classes_are_missed_as_other_rare_ones_are(objects: int, *, is_one: bool) -> None:
+    """Nearly all objects are of one class that is found. Of rare classes, half of the objects are taken for it."""
+    frequent, rare = 300, [10, 10, 10, objects]
+    kinds = np.concatenate([np.full(frequent, 1), *(np.full(count, 2 + at) for at, count in enumerate(rare))])
+    boxes = np.tile([50.0, 60.0, 80.0, 90.0], (len(kinds), 1))
+    ids = np.arange(len(kinds))
+    gt = GroundTruth.from_arrays(
+        image_ids=ids, category_ids=kinds, boxes=boxes, images=ids, sizes=[[640, 480]] * len(ids)
+    )
+    lost = (kinds > 1) & ((ids % 2 == 0) | (kinds == 5))
+    dt = Detections.from_arrays(
+        image_ids=ids, category_ids=np.where(lost, 1, kinds), boxes=boxes + 1, scores=np.linspace(0.1, 0.9, len(ids))
+    )
+    found = suspected(gt, dt, "empty-classes")
+    assert ("classes_without_detections" in found) is is_one

@@ -410,8 +410,12 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
     pairs = case.pairs
     same = gt.category_ids[pairs.objects] == case.detections.category_ids[pairs.detections]
     missed = pairs.best(np.where(same, case.overlaps, 0.0)) < TOUCHES
-    spoken = ~np.isin(gt.category_ids[pairs.objects[pairs.starts]], gt.categories.ids[silent])
-    share = (missed[spoken].sum() + 1) / (spoken.sum() + 2)
+    kinds = gt.category_ids[pairs.objects[pairs.starts]]
+    spoken = ~np.isin(kinds, gt.categories.ids[silent])
+    # One frequent class says little about rare ones, so each class has the same weight.
+    of_class = np.unique(kinds[spoken], return_inverse=True)[1]
+    each = np.bincount(of_class, missed[spoken]) / np.bincount(of_class)
+    share = max((missed[spoken].sum() + 1) / (spoken.sum() + 2), (each.sum() + 1) / (len(each) + 2))
     chances = np.maximum(share, LEAST_MISSED) ** objects
     expected = float(chances[objects > 0].sum())
     many = len(silent) >= FEWEST_SILENT and len(silent) > most_by_chance(expected, TIMES_SILENT)
