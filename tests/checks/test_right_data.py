@@ -202,7 +202,8 @@ def test_an_offset_needs_two_numbers(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "one"), [("repeat it", "repeats it"), ("do so", "does so"), ("lie there", "lies there"), ("are", "is")]
+    ("words", "one"),
+    [("repeat it", "repeats it"), ("lie there", "lies there"), ("are", "is"), ("cannot be read", "cannot be read")],
 )
 def test_the_verb_after_a_number(words: str, one: str) -> None:
     assert agree(1, words) == one

@@ -62,7 +62,8 @@ def with_sides(boxes: FloatArray, factor: float) -> FloatArray:
 
 def moved(boxes: FloatArray, x: float, y: float) -> FloatArray:
     """(N, 4) xywh at a place that is so many pixels further right and down."""
-    return boxes + np.array([x, y, 0.0, 0.0])
+    there: FloatArray = boxes + np.array([x, y, 0.0, 0.0])
+    return there
 
 
 def as_pixels(boxes: FloatArray, sizes: FloatArray, unit: str) -> FloatArray:
