@@ -45,8 +45,9 @@ def pluralize(number: int, noun: str) -> str:
 def agree(number: int, words: str) -> str:
     """The words after a number, which begin with a plural verb: ``agree(1, "have no box")`` is ``"has no box"``."""
     verb, space, rest = words.partition(" ")
-    singular = {"have": "has", "are": "is", "reach": "reaches"}.get(verb, verb)
-    return f"{singular if number == 1 else verb}{space}{rest}"
+    singular = {verb: f"{verb}s" for verb in ("repeat", "hold", "lie", "cover", "run", "fit", "seem")}
+    singular |= {"have": "has", "are": "is", "reach": "reaches"}
+    return f"{singular.get(verb, verb) if number == 1 else verb}{space}{rest}"
 
 
 def duration(seconds: float) -> str:

@@ -329,7 +329,7 @@ class TestReport:
     def test_reads_well(self) -> None:
         assert str(diagnose(self.ROWS)) == (
             "11 boxes: 2 findings\n"
-            "error   nan: 1 of 11 boxes hold NaN (row 3)\n"
+            "error   nan: 1 of 11 boxes holds NaN (row 3)\n"
             "        -> drop the rows, and look for the cause, such as a division by zero or a training that diverged\n"
             "warning zero_size: 7 of 11 boxes have no width or no height (rows 4, 5, 6, 7, 8, ...)\n"
             "        -> drop them: IoU with them is 0 (Boxes.drop_empty)"

@@ -70,7 +70,7 @@ FAULTS = (
         "AP too low",
         "Boxes without a partner have one at another place, much oftener than by chance, or than in the opposite "
         "direction",
-        "Add the offset",
+        "`--repair moved=X,Y`; add the offset of each tile",
     ),
     Fault(
         "Detections under the ids of other images",
@@ -219,11 +219,11 @@ FAULTS = (
         "Cut at the own image, merge tiles",
     ),
     Fault(
-        "Annotations made from detections",
+        "Annotations made from detections, or detections from annotations",
         ("annotations_are_detections",),
         "AP too high",
         "Images on which all numbers are equal",
-        "Annotate by hand",
+        "Annotate by hand, or write what the detector found",
     ),
     Fault(
         "Tags of images among the boxes",

@@ -139,12 +139,17 @@ def explained(
         for rule in RULES.values()
         if case.data.detections is not None or not rule.needs_detections
         for suspicion in rule.function()(case)
+        if not _is_of_a_repair(suspicion, causes)
     ]
     judged = [(suspicion, _judged(case, suspicion, summary, causes)) for suspicion in suspicions]
     found = [finding for _, finding in judged if finding is not None]
+    main = list(summary)[:1]
     if len(causes) == MOST_CAUSES:
         return found
-    guesses = [one for one in found if one.harmful and one.suspicion.must_improve and one.suspicion.repair is not None]
+    repairable = [one for one in found if one.harmful and one.suspicion.repair is not None]
+    # What was counted, such as repeated rows, comes before guesses: it can look like other faults.
+    counted = [one for one in repairable if one.suspicion.sure == "sure" and one.gain > 0 and one.measure in main]
+    guesses = counted or [one for one in repairable if one.suspicion.must_improve]
     if guesses:
         # Without numbers, the first rule that has a guess: the rules about readings come first.
         cause = max(guesses, key=lambda one: one.gain) if summary else guesses[0]
@@ -161,6 +166,13 @@ def explained(
             if combined is not None:
                 return combined
     return found
+
+
+def _is_of_a_repair(suspicion: Suspicion, causes: tuple[Repair, ...]) -> bool:
+    """Whether this is a note about numbers that one of the repairs has written, such as reversed scores."""
+    repair = suspicion.repair
+    is_note = suspicion.sure == "possible" and not suspicion.must_improve
+    return is_note and any(repair and (cause.name, cause.side) == (repair.name, repair.side) for cause in causes)
 
 
 def _together(

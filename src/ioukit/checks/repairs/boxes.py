@@ -60,6 +60,12 @@ def with_sides(boxes: FloatArray, factor: float) -> FloatArray:
     return np.concatenate([boxes[:, :2] + (boxes[:, 2:] - sides) / 2, sides], axis=1)
 
 
+def moved(boxes: FloatArray, x: float, y: float) -> FloatArray:
+    """(N, 4) xywh at a place that is so many pixels further right and down."""
+    there: FloatArray = boxes + np.array([x, y, 0.0, 0.0])
+    return there
+
+
 def as_pixels(boxes: FloatArray, sizes: FloatArray, unit: str) -> FloatArray:
     """(N, 4) boxes in pixels; ``sizes`` are (N, 2) width and height of the images."""
     twice: FloatArray = np.concatenate([sizes, sizes], axis=1)
@@ -122,6 +128,18 @@ def with_other_sides(data: Data, repair: Repair) -> Data:
         raise repair.wrong_value()
     side = data.of(repair.side)
     return _with_boxes(data, side, repair.rows(side.image_labels()), with_sides(side.boxes, factor))
+
+
+def move(data: Data, repair: Repair) -> Data:
+    """Moves boxes to the right and down."""
+    try:
+        x, y = map(float, repair.value.split(","))
+    except ValueError:
+        raise repair.wrong_value() from None
+    if not np.isfinite([x, y]).all():
+        raise repair.wrong_value()
+    side = data.of(repair.side)
+    return _with_boxes(data, side, repair.rows(side.image_labels()), moved(side.boxes, x, y))
 
 
 def clip(data: Data, repair: Repair) -> Data:

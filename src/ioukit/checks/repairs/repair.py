@@ -241,6 +241,10 @@ for _kind in (
         "sides", "a factor, such as 2", "width and height are multiplied, around the same centres",
         f"{_HERE}.boxes:with_other_sides", _BOTH, by_image=True,
     ),
+    RepairKind(
+        "moved", "X,Y in pixels, such as +30,-9", "boxes are moved to the right and down",
+        f"{_HERE}.boxes:move", _BOTH, by_image=True,
+    ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(
         "classes", "+N, -N, positions0, positions1, earlier, later, 91to80, 80to91 or OLD>NEW,OLD>NEW,...",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Categories, GroundTruth
 
     Places = NDArray[np.intp]
+    from ioukit.typing import FloatArray
 
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
@@ -99,10 +101,8 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
     hits = _hits(case)
     if len(hits.given) < FEWEST_HITS:
         return
-    known = case.ground_truth.categories.ids
     now = hits.given == hits.wanted
-    tried = {how: ids_after(hits.given, how, known) == hits.wanted for how in conventions(hits.wanted - hits.given)}
-    how, then = max(tried.items(), key=lambda one: one[1].sum())
+    how, then = _best_convention(case, hits)
     gain = float(then.mean() - now.mean())
     mapping = _mapping(case, hits)
     if mapping:
@@ -114,9 +114,23 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
         yield _suspicion(case, hits, how, then, None)
         if gain >= BETTER:
             return
-    found = _of_some_images(hits, known)
+    found = _of_some_images(case, hits)
     if found is not None:
         yield _suspicion(case, hits, *found)
+
+
+def _best_convention(case: Case, hits: _Hits) -> tuple[str, NDArray[np.bool_]]:
+    """The convention that gives most objects their class, and which ones; none that makes ids that no class has."""
+    known = case.ground_truth.categories.ids
+    tried = {how: ids_after(hits.given, how, known) == hits.wanted for how in conventions(hits.wanted - hits.given)}
+    best = max(tried, key=lambda how: tried[how].sum())
+    enough = (hits.given == hits.wanted).sum() + BETTER * len(hits.given)
+    if tried[best].sum() >= enough:  # else it is not used
+        ids = np.unique(case.detections.category_ids)
+        strange = int((~np.isin(ids, known)).sum())
+        allowed = [how for how in tried if (~np.isin(ids_after(ids, how, known), known)).sum() <= strange]
+        best = max(allowed, key=lambda how: tried[how].sum(), default="+0")
+    return best, tried.get(best, hits.given == hits.wanted)
 
 
 def _collapsed(case: Case) -> Iterator[Suspicion]:
@@ -159,25 +173,65 @@ def _finds_others(case: Case, images: Places, number: int) -> bool:
     return bool(found[here & others].mean() > own / 2)
 
 
-def _of_some_images(hits: _Hits, known: Ids) -> tuple[str, NDArray[np.bool_], Places] | None:
+def _of_some_images(case: Case, hits: _Hits) -> tuple[str, NDArray[np.bool_], Places] | None:
     """The convention that repairs most objects of some images, the objects that have their class then, the images."""
+    known = case.ground_truth.categories.ids
     images, where = np.unique(hits.images, return_inverse=True)
     now = hits.given == hits.wanted
-    right = np.bincount(where, now)
+    right, wrong = np.bincount(where, now), np.bincount(where, ~now)
     best: tuple[str, NDArray[np.bool_], Places] | None = None
     most = SHARE_GAINED * len(now)
-    for how in conventions((hits.wanted - hits.given)[~now]):
-        then = ids_after(hits.given, how, known) == hits.wanted
+    tried = {
+        how: ids_after(hits.given, how, known) == hits.wanted for how in conventions((hits.wanted - hits.given)[~now])
+    }
+    # What is wrong on images that are mostly right is a mistake of the detector. Some convention repairs most of it.
+    mistakes = ~now & (right > wrong)[where]
+    share = (max(int(then[mistakes].sum()) for then in tried.values()) + 1) / (int(mistakes.sum()) + len(known))
+    for how, then in tried.items():
         gained, lost = np.bincount(where, then & ~now), np.bincount(where, now & ~then)
-        some = (lost == 0) & (gained > CLEARLY * (np.bincount(where) - right))
         # A few ids are the same in both conventions. One wrong object is more often a mistake of the detector.
-        some &= (right == 0) | (gained >= FEWEST_GAINED)
+        least = np.maximum(np.floor(CLEARLY * wrong) + 1, np.where(right > 0, FEWEST_GAINED, 1))
+        some = (lost == 0) & (gained >= least)
+        if some.sum() < FEWEST_IMAGES:
+            continue
+        some &= ~np.isin(images, _with_new_ids(case, how))
         objects = then & ~now & some[where]
-        # Objects of one class show a convention only if no class has this id.
         given = np.unique(hits.given[objects])
-        if some.sum() >= FEWEST_IMAGES and objects.sum() > most and (len(given) > 1 or not np.isin(given, known).any()):
+        # Objects of one class show a convention only if no class has this id. A confusion of two classes gives no such.
+        confused = bool(np.isin(given, known).all())
+        if some.sum() < FEWEST_IMAGES or objects.sum() <= most:
+            continue
+        if confused and (len(given) == 1 or objects.sum() < FEWEST_GAINED):
+            continue
+        expected = _gained_by_chance(wrong[lost == 0], least[lost == 0], share) if confused else 0.0
+        if objects.sum() > most_by_chance(expected):
             best, most = (how, then, images[some]), float(objects.sum())
     return best
+
+
+def _with_new_ids(case: Case, how: str) -> Places:
+    """The images on which all ids are those of classes, and some are not in this convention."""
+    known, ids = case.ground_truth.categories.ids, case.detections.category_ids
+    now, then = (~np.isin(each, known) for each in (ids, ids_after(ids, how, known)))
+    return np.setdiff1d(case.places[then], case.places[now])
+
+
+def _gained_by_chance(wrong: FloatArray, least: FloatArray, share: float) -> float:
+    """How many objects of images such as these a convention repairs, if the detector confuses classes at random.
+
+    Args:
+        wrong: (I,) how many objects of each image have another class.
+        least: (I,) how many of these a convention must repair on the image.
+        share: The share of such objects that the best convention repairs on images whose objects are mostly right.
+    """
+    expected = 0.0
+    kinds, times = np.unique(np.stack([wrong, least]), axis=1, return_counts=True)
+    for number, fewest, often in zip(*kinds.astype(np.intp).tolist(), times.tolist(), strict=True):
+        for hit in range(fewest, number + 1):
+            ways = math.lgamma(number + 1) - math.lgamma(hit + 1) - math.lgamma(number - hit + 1)
+            chance = math.exp(ways + hit * math.log(share) + (number - hit) * math.log(1 - share))
+            expected += often * hit * chance
+    return expected
 
 
 def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
@@ -270,8 +324,10 @@ def names(case: Case) -> Iterator[Suspicion]:
             shown = [f"{name} is {theirs[_plain(name)]} in the training set" for name in differing]
             yield Suspicion(
                 "class_names_of_training", "possible",
-                f"{len(differing):,} classes have another spelling in the training set", len(differing),
-                len(gt.categories), "write each name in one way (`ioukit remap --classes FILE`)", examples(shown),
+                f"{pluralize(len(differing), 'class')} {agree(len(differing), 'have')} another spelling in the "
+                "training set",
+                len(differing), len(gt.categories),
+                "write each name in one way (`ioukit remap --classes FILE`)", examples(shown),
             )  # fmt: skip
 
 
@@ -354,8 +410,12 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
     pairs = case.pairs
     same = gt.category_ids[pairs.objects] == case.detections.category_ids[pairs.detections]
     missed = pairs.best(np.where(same, case.overlaps, 0.0)) < TOUCHES
-    spoken = ~np.isin(gt.category_ids[pairs.objects[pairs.starts]], gt.categories.ids[silent])
-    share = (missed[spoken].sum() + 1) / (spoken.sum() + 2)
+    kinds = gt.category_ids[pairs.objects[pairs.starts]]
+    spoken = ~np.isin(kinds, gt.categories.ids[silent])
+    # One frequent class says little about rare ones, so each class has the same weight.
+    of_class = np.unique(kinds[spoken], return_inverse=True)[1]
+    each = np.bincount(of_class, missed[spoken]) / np.bincount(of_class)
+    share = max((missed[spoken].sum() + 1) / (spoken.sum() + 2), (each.sum() + 1) / (len(each) + 2))
     chances = np.maximum(share, LEAST_MISSED) ** objects
     expected = float(chances[objects > 0].sum())
     many = len(silent) >= FEWEST_SILENT and len(silent) > most_by_chance(expected, TIMES_SILENT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MOST_MATCHED = 0.3
 BETTER = 0.2
 BY_CHANCE = 1e-4  # of any image
+STANDARD_DEVIATIONS = 3.0
 TOUCHES = 0.1
 FEWEST_IMAGES, MOST_IMAGES = 3, 200
 CONFIDENT = 0.5
@@ -56,8 +58,8 @@ def unknown(case: Case) -> Iterator[Suspicion]:
         )
         yield Suspicion(
             "image_ids_match_by_stem", "sure",
-            f"{more:,} of {len(dt):,} detections have an image id that is listed only by another name: with a folder, "
-            "an extension or zeros in front, as a string or a number, or as the name of the file",
+            f"{more:,} of {len(dt):,} detections {agree(more, 'have')} an image id that is listed only by another "
+            "name: with a folder, an extension or zeros in front, as a string or a number, or as the name of the file",
             more, len(dt), "write the image ids of the ground truth", examples(labels),
             repair=Repair("images", "stem"), refused=True,
         )  # fmt: skip
@@ -141,15 +143,20 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
         return
     chances = _chances_of_empty(case, found)
     expected = float(chances.sum())
-    surprising = bool((total * chances[silent] <= BY_CHANCE).any()) or (
-        count >= FEWEST_IMAGES and count > most_by_chance(expected)
-    )
-    sure = surprising or count >= max(FEWEST_IMAGES, SHARE_OF_IMAGES * total)
+    # The more images are empty, the less it matters that the expected number is an estimate.
+    many = count >= SHARE_OF_IMAGES * total
+    most = expected + STANDARD_DEVIATIONS * math.sqrt(expected) if many else most_by_chance(expected)
+    sure = count >= FEWEST_IMAGES and count > most
+    surprising = silent & (total * chances <= BY_CHANCE)
+    if not sure and surprising.any():
+        # Of as many empty images as are expected, some have more objects than the detector misses together.
+        sure, silent = True, surprising
+        count, expected = int(silent.sum()), float(chances[silent].sum())
     labels = case.labels(np.flatnonzero(silent))
     yield Suspicion(
         "images_without_detections", "likely" if sure else "possible",
-        f"{count:,} of {total:,} images with objects have no detection; from what the detector misses on the other "
-        f"images, about {expected:.1f} are expected",
+        f"{count:,} of {total:,} images with objects {agree(count, 'have')} no detection; from what the detector "
+        f"misses on the other images, about {expected:.1f} are expected",
         count, total, "check that the detector ran on all images; all objects of these images count as missed",
         examples(labels), labels, Repair("only", "detected-images") if sure else None, must_improve=False,
     )  # fmt: skip
@@ -159,8 +166,8 @@ def _chances_of_empty(case: Case, found: Places) -> FloatArray:
     """(I,) the chance that an image with objects has no detection.
 
     An image is empty if all objects are missed and nothing else is detected. The share of missed objects comes from
-    images that would be listed without one of their objects, too: those with a detection apart from all objects, and
-    those with two objects or more. How often nothing else is detected comes from images with an object that is found.
+    objects without which their images would have a detection, too: another object is found, or a detection lies apart
+    from all objects. How often nothing else is detected comes from images with an object that is found.
     Labels with the same box, such as of a car that is a vehicle, too, are one object.
     """
     objects = _different_boxes(case)
@@ -169,8 +176,8 @@ def _chances_of_empty(case: Case, found: Places) -> FloatArray:
     for boxes, detected in _boxes_on(case, case.places, listed[:: max(1, len(listed) // MOST_IMAGES)]):
         iou = pairwise_iou(np.unique(boxes, axis=0), detected)
         without, other = iou.max(axis=1) < TOUCHES, bool((iou.max(axis=0) < TOUCHES).any())
-        if other or len(without) > 1:
-            missed, fair = missed + int(without.sum()), fair + len(without)
+        elsewhere = (~without).sum() - ~without > 0  # other objects of the image that are found
+        missed, fair = missed + int((without & (elsewhere | other)).sum()), fair + int((elsewhere | other).sum())
         if not without.all():
             alone, hit = alone + (not other), hit + 1
     share, nothing_else = (missed + 1) / (fair + 2), (alone + 1) / (hit + 2)
@@ -212,8 +219,8 @@ def _without_annotations(case: Case, objects: Places) -> Iterator[Suspicion]:
         labels = case.labels(np.flatnonzero(lacking))
         yield Suspicion(
             "images_without_annotations", "likely" if sure else "possible",
-            f"{count:,} of {int((~annotated).sum()):,} images without annotations have detections with a high score "
-            f"(at least {level:.3g})",
+            f"{count:,} of {int((~annotated).sum()):,} images without annotations "
+            f"{agree(count, 'have')} detections with a high score (at least {level:.3g})",
             count, len(annotated), "check that these images were annotated; all their detections count as false",
             examples(labels), labels, Repair("only", "annotated-images") if sure else None, must_improve=False,
         )  # fmt: skip
@@ -245,7 +252,8 @@ def _found(gt: GroundTruth, names: list[str], says: str, code: str) -> Iterator[
     if names:
         yield Suspicion(
             code, "sure" if code.endswith("content") else "likely",
-            f"{len(names):,} of {len(gt.images):,} images {says}: AP on them does not tell how good the detector is",
+            f"{len(names):,} of {len(gt.images):,} images {agree(len(names), says)}: AP on them does not tell how "
+            "good the detector is",
             len(names), len(gt.images), "leave them out of the test set, or of the training set (`ioukit subset "
             "--images @FILE` keeps the images of a list)", examples(names),
         )  # fmt: skip

@@ -80,9 +80,10 @@ def _copied(case: Case) -> Iterator[Suspicion]:
         yield Suspicion(
             "annotations_are_detections", "possible" if every else "likely",
             f"on {len(copied):,} of {int(several.sum()):,} images with several objects, every annotation has the "
-            "numbers of a detection: these were made from detections",
+            "numbers of a detection: one side was made from the other",
             len(copied), int(several.sum()),
-            "annotate these images by hand; AP on them says nothing about the detector",
+            "annotate these images by hand, or write what the detector found there; AP on them says nothing about the "
+            "detector",
             examples(case.labels(copied)), case.labels(copied),
         )  # fmt: skip
 

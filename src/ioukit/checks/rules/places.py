@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.checks.case import different, most_by_chance, pairwise_iou
-from ioukit.checks.repairs.boxes import TURNS, turned, with_sides
+from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
 from ioukit.checks.rules.readings import Reading, best_reading, holds
@@ -93,7 +93,8 @@ def _places(case: Case, side: Side, now: FloatArray) -> Iterator[_Place]:
         what = f"have {factor:g} times their width and height"
         yield _Place("other_sides", what, with_sides(boxes, factor), ("sides", f"{factor:g}"))
     for x, y in _offsets(case, side, now):
-        yield _Place("moved", f"are moved by {x:+.0f}, {y:+.0f} pixels", boxes + np.array([x, y, 0, 0]), None)
+        what = f"are moved by {x:+g}, {y:+g} pixels"
+        yield _Place("moved", what, moved(boxes, x, y), ("moved", f"{x:+g},{y:+g}"))
     if side == "ground_truth":  # tools that turn a box about its first corner, or about its centre
         (x, y, width, height), centre = boxes.T, "are turned by 90 degrees about their"
         yield _Place("turned", f"{centre} first corner", np.stack([x - height, y, height, width], axis=1), None)
@@ -149,7 +150,12 @@ def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float
         opposite = float(times[(bins == -bins[at]).all(axis=1)].sum())
         if times[at] >= most_by_chance(opposite):
             x, y = np.median(apart[same][where.reshape(-1) == at], axis=0).tolist()
-            found.append((x, y))
+            # More pairs than those of the same size tell it more exactly.
+            then = case.overlaps_of(moved(case.data.of(side).boxes, x, y), side, pairs=pairs)
+            fit = lonely & (then >= FOUND)
+            if fit.any():
+                x, y = np.median(apart[fit], axis=0).tolist()
+            found.append((round(x, 1), round(y, 1)))
         if len(found) == MOST_OFFSETS:
             break
     return found
@@ -174,13 +180,14 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
     where = "" if images is None else f" of {len(images):,} images"
     labels = case.data.of(side).image_labels()
     rows = len(labels) if images is None else int(np.isin(labels, np.array(images, labels.dtype)).sum())
-    # A repair must raise AP by itself: larger boxes on both sides overlap more, whatever is right.
+    # A repair must raise AP by itself: larger boxes on both sides overlap more, whatever is right. An offset does not.
+    certain = repair is None or repair.name == "moved"
     return [Suspicion(
-        f"{side}_{place.code}", "likely" if repair is None else "possible",
+        f"{side}_{place.code}", "likely" if certain else "possible",
         f"the boxes of the {NAMES[side]}{where} match if they {place.what}: the objects' mean IoU with their best "
         f"detection is then {reading.after:.2f} instead of {reading.before:.2f}",
         rows, len(labels), f"write the boxes of the {NAMES[side]} as they are on the image", examples(images or ()),
-        images or (), repair, least_gain=0.01,
+        images or (), repair, least_gain=0.001 if certain else 0.01,
     )]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._checks import agree
 from ioukit._words_and_colours import percent
 from ioukit.checks.case import different
 from ioukit.checks.diagnosis.data_sets import first_of_each
@@ -44,9 +45,10 @@ def duplicates(case: Case) -> Iterator[Suspicion]:
         alone = np.bincount(where[first & last], minlength=len(images))
         whole = images[(repeated > 0) & (alone == 0)]
         of_images = f"; {len(whole):,} images have all their {name} at least twice, as a padded sampler leaves them"
+        repeats = f"{agree(count, 'repeat')} an earlier one{of_images if len(whole) > 1 else ''}"
         yield Suspicion(
             f"repeated_{name}", "sure",
-            f"{count:,} of {len(data):,} {name} repeat an earlier one{of_images if len(whole) > 1 else ''}",
+            f"{count:,} of {len(data):,} {name} {repeats}",
             count, len(data), "leave them out", examples(images[repeated > 0].tolist()),
             tuple(images[repeated > 0].tolist()), Repair("duplicates", side=side), must_improve=False,
         )  # fmt: skip

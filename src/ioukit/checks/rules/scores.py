@@ -31,7 +31,8 @@ HIGHEST_PERCENT = 100.0
 NOTHING_TO_RANK = 0.99  # AP of data without false positives
 FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
 CHANCE = 0.01
-FEWEST_GROUPS, ONE, SHARE_OF_ONE = 5, 1e-3, 0.04
+FEWEST_GROUPS, ONE, SHARE_OF_ONE, DRAWS = 5, 1e-3, 0.04, 10
+MUCH_LESS = 0.5  # of planted equal scores, 0.7 and more; of a sure detector, 0.1 to 0.4
 LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out what is below 0.05
 
 
@@ -72,9 +73,10 @@ def _equal(case: Case) -> Iterator[Suspicion]:
     flat = _flat_images(labels, scores)
     if len(values) == 1:
         harmless = next(iter(case.summary.values())) > NOTHING_TO_RANK
+        ranks = "they rank nothing" if harmless else "AP may depend on the order of the file"
         yield Suspicion(
             "scores_all_equal", "possible" if harmless else "sure",
-            f"all {len(scores):,} scores are {values[0]:g}: AP depends on the order of the file",
+            f"all {len(scores):,} scores are {values[0]:g}: {ranks}",
             len(scores), len(scores), "write the scores of the detector", examples(images),
         )  # fmt: skip
     elif len(flat) >= FEWEST_FLAT and count < len(scores) and len(values) > MOST_VALUES:
@@ -86,8 +88,9 @@ def _equal(case: Case) -> Iterator[Suspicion]:
     elif count >= max(FEWEST, OFTEN * len(scores)) and len(values) > MOST_VALUES:
         # Of scores with few digits, and at their highest value, many are equal.
         digits = bool(np.isclose(scores, np.round(scores, 3), rtol=0, atol=1e-9).all()) or most == len(values) - 1
+        usual = (digits and count < VERY_OFTEN * len(scores)) or _tells_right(case, values[most])
         yield Suspicion(
-            "scores_often_equal", "possible" if digits and count < VERY_OFTEN * len(scores) else "likely",
+            "scores_often_equal", "possible" if usual else "likely",
             f"{count:,} of {len(scores):,} scores are {values[most]:g}", count, len(scores),
             "write the scores of the detector", examples(images),
         )  # fmt: skip
@@ -96,6 +99,29 @@ def _equal(case: Case) -> Iterator[Suspicion]:
             "scores_rounded", "likely", f"{len(scores):,} detections have only {len(values):,} different scores",
             len(scores), len(scores), "write the scores with more digits", examples(f"{value:g}" for value in values),
         )  # fmt: skip
+
+
+def _right(case: Case) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Detections of images with objects, and whether they overlap an object of their class by at least 0.5."""
+    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    rows, place = np.unique(pairs.detections, return_inverse=True)
+    same = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
+    best = np.zeros(len(rows))
+    np.maximum.at(best, place, np.where(same, case.overlaps, 0))
+    return rows, best >= MATCH
+
+
+def _tells_right(case: Case, score: float) -> bool:
+    """Whether detections with this score are right, or wrong, much less often than others: then it is a confidence.
+
+    A sure detector gives its right detections the highest score. Scores that were lost say nothing.
+    """
+    rows, right = _right(case)
+    equal = case.detections.scores[rows] == score
+    if not equal.any() or equal.all():
+        return False
+    here, others = float(right[equal].mean()), float(right[~equal].mean())
+    return 1 - here <= MUCH_LESS * (1 - others) or here <= MUCH_LESS * others
 
 
 def _by_class(case: Case) -> Iterator[Suspicion]:
@@ -118,10 +144,18 @@ def _by_class(case: Case) -> Iterator[Suspicion]:
 def _add_up(case: Case) -> Iterator[Suspicion]:
     """Images whose scores add up to 1, as the softmax function over boxes makes them."""
     images, where, counts = np.unique(case.detections.image_labels(), return_inverse=True, return_counts=True)
-    sums = np.bincount(where, case.detections.scores)
-    of_one = images[(counts > 1) & (np.abs(sums - 1) <= ONE)]
-    total = int((counts > 1).sum())
-    if len(of_one) >= max(FEWEST_GROUPS, SHARE_OF_ONE * total):
+    scores, several = case.detections.scores, counts > 1
+
+    def add_up(scores: FloatArray) -> NDArray[np.bool_]:
+        return np.asarray(several & (np.abs(np.bincount(where, scores) - 1) <= ONE))
+
+    of_one, total = images[add_up(scores)], int(several.sum())
+    if len(of_one) < max(FEWEST_GROUPS, SHARE_OF_ONE * total):
+        return
+    # Of few different values, as many of other images add up to 1, too.
+    rng = np.random.default_rng(0)
+    expected = float(np.mean([add_up(rng.permutation(scores)).sum() for _ in range(DRAWS)]))
+    if len(of_one) > most_by_chance(expected):
         yield Suspicion(
             "scores_add_up", "likely",
             f"the scores add up to 1 on {len(of_one):,} of {total:,} images with two detections or more: they were "
@@ -213,14 +247,11 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
     Right are detections that overlap an object of their class by at least 0.5. The chance that a right one has a higher
     score than a wrong one is 0.5 if scores say nothing.
     """
-    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
-    rows, place = np.unique(pairs.detections, return_inverse=True)
-    if not len(rows) or len(np.unique(dt.scores)) == 1:
+    dt = case.detections
+    if not len(case.pairs.detections) or len(np.unique(dt.scores)) == 1:
         return
-    same = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
-    best = np.zeros(len(rows))
-    np.maximum.at(best, place, np.where(same, case.overlaps, 0))
-    right, image, score = best >= MATCH, case.places[rows], dt.scores[rows]
+    rows, right = _right(case)
+    image, score = case.places[rows], dt.scores[rows]
     if min(right.sum(), (~right).sum()) < FEWEST_RANKED:
         return
     over_all = _chance_of_higher(score, right, np.zeros_like(image))

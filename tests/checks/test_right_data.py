@@ -1,0 +1,228 @@
+"""`check` on data that are right, or have one fault: chance is no fault, and a repair causes no finding."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ioukit import Detections, GroundTruth
+from ioukit._checks import agree
+from ioukit.checks import RULES, Case, Checked, Data, Repair, check, repaired
+
+Pair = tuple[GroundTruth, Detections]
+
+
+def scene(
+    seed: int = 0, images: int = 60, classes: int = 5, objects: float = 3.0, confused: float = 0.08, found: float = 0.8
+) -> Pair:
+    """Objects at random, and a detector that misses some, takes some for another class, and has false alarms."""
+    rng = np.random.default_rng(seed)
+    image = np.repeat(np.arange(1, images + 1), np.maximum(rng.poisson(objects, images), 1))
+    sides = np.exp(rng.uniform(np.log(20), np.log(150), (len(image), 2)))
+    boxes = np.hstack([rng.uniform(0, [640, 480] - sides), sides])
+    kinds = rng.integers(1, classes + 1, len(image))
+    gt = GroundTruth.from_arrays(
+        image_ids=image,
+        category_ids=kinds,
+        boxes=boxes,
+        images=np.arange(1, images + 1),
+        sizes=[[640, 480]] * images,
+        categories={number: f"class {number}" for number in range(1, classes + 1)},
+    )
+    hit = np.flatnonzero(rng.random(len(image)) < found)
+    near = boxes[hit] + rng.normal(0, 0.05, (len(hit), 4)) * np.tile(sides[hit], 2)
+    given = np.where(rng.random(len(hit)) < confused, rng.integers(1, classes + 1, len(hit)), kinds[hit])
+    false = rng.poisson(1.0, images)
+    elsewhere = np.hstack([rng.uniform(0, [480, 320], (false.sum(), 2)), rng.uniform(20, 150, (false.sum(), 2))])
+    right = given == kinds[hit]
+    score = np.concatenate([rng.normal(np.where(right, 1, -1)), rng.normal(-1, 1, false.sum())])
+    dt = Detections.from_arrays(
+        image_ids=[*image[hit], *np.repeat(np.arange(1, images + 1), false)],
+        category_ids=[*given, *rng.integers(1, classes + 1, false.sum())],
+        boxes=np.concatenate([near, elsewhere]),
+        scores=1 / (1 + np.exp(-score)),
+    )
+    return gt, dt
+
+
+def other(dt: Detections, **columns: Any) -> Detections:
+    return dataclasses.replace(dt, **columns)
+
+
+def harmful(checked: Checked) -> list[str]:
+    return [one.code for one in checked if one.harmful]
+
+
+def suspected(gt: GroundTruth, dt: Detections, rule: str) -> dict[str, tuple[str, str]]:
+    return {one.code: (one.sure, one.message) for one in RULES[rule].function()(Case(Data(gt, dt)))}
+
+
+class TestClassIds:
+    @pytest.mark.parametrize("classes", [3, 5, 12])
+    @pytest.mark.parametrize("objects", [1.0, 3.0])
+    def test_classes_that_are_confused_at_random_are_no_other_ids(self, classes: int, objects: float) -> None:
+        for seed in range(12):
+            gt, dt = scene(seed, 100, classes, objects, confused=0.15)
+            assert not suspected(gt, dt, "class-ids"), seed
+
+    @pytest.mark.parametrize("share", [0.1, 0.2])
+    def test_a_shift_whose_ids_all_exist_is_found(self, share: float) -> None:
+        """The class of the highest id is not moved, so no id is strange. Confused classes look like some of it."""
+        times = 0
+        for seed in range(6):
+            gt, dt = scene(seed, 100, 6)
+            some = np.random.default_rng(seed).choice(gt.images.ids, int(share * 100), replace=False)
+            ids = np.where(np.isin(dt.image_ids, some), np.minimum(dt.category_ids + 1, 6), dt.category_ids)
+            for found in RULES["class-ids"].function()(Case(Data(gt, other(dt, category_ids=ids)))):
+                assert found.repair is not None
+                assert found.repair.value == "-1"
+                assert len(set(found.images) & set(some.tolist())) >= 0.7 * len(found.images)
+                times += 1
+        assert times >= 5
+
+    def test_a_repair_makes_no_id_that_no_class_has(self) -> None:
+        """On some images, objects have the id after their own. On half of these, a detection has the first id."""
+        gt, dt = scene(3, 100, 4, confused=0.0)
+        some = gt.images.ids[:20]
+        moved = np.isin(dt.image_ids, some) & (dt.category_ids < 4)
+        dt = other(dt, category_ids=np.where(moved, dt.category_ids + 1, dt.category_ids))
+        first = np.flatnonzero(np.isin(dt.image_ids, some[::2]) & (np.arange(len(dt)) >= len(dt) - 60))
+        ids = dt.category_ids.copy()
+        ids[first] = 1
+        for suspicion in RULES["class-ids"].function()(Case(Data(gt, other(dt, category_ids=ids)))):
+            assert suspicion.repair is not None
+            after = suspicion.repair(Data(gt, other(dt, category_ids=ids))).detections
+            assert after is not None
+            assert set(after.category_ids.tolist()) <= set(gt.categories.ids.tolist())
+
+
+def of_objects(gt: GroundTruth, dt: Detections) -> Detections:
+    """The detections without false alarms."""
+    case = Case(Data(gt, dt))
+    return dt[np.unique(case.pairs.detections[case.overlaps > 0.3])]
+
+
+@pytest.mark.parametrize(("found", "empty", "is_one"), [(0.5, 0, False), (0.95, 30, True)])
+def test_empty_images_are_a_finding_if_they_are_more_than_expected(found: float, empty: int, *, is_one: bool) -> None:
+    """A weak detector misses the one object of many images. A good one was not run on half of them."""
+    for seed in range(4):
+        gt, dt = scene(seed, 60, 2, 1.0 if is_one else 0.2, found=found)
+        dt = of_objects(gt, dt[dt.image_ids > empty])
+        sure, message = suspected(gt, dt, "images-of-one-side")["images_without_detections"]
+        assert sure == ("likely" if is_one else "possible"), message
+        assert int(message.split()[0]) > 60 / 3
+
+
+def test_an_empty_image_with_many_objects_is_found_among_expected_ones() -> None:
+    """The finding names this image alone, as the others are what the detector misses."""
+    gt, dt = scene(1, 60, 2, 0.2, found=0.6)
+    dt = of_objects(gt, dt)
+    many = np.hstack([np.random.default_rng(0).uniform(0, 400, (60, 2)), np.full((60, 2), 40.0)])
+    truth = GroundTruth.from_arrays(
+        image_ids=[*gt.image_ids, *[99] * 60],
+        category_ids=[*gt.category_ids, *[1] * 60],
+        boxes=np.concatenate([gt.boxes, many]),
+        images=[*gt.images.ids, 99],
+        sizes=[[640, 480]] * 61,
+        categories={1: "a", 2: "b"},
+    )
+    (finding,) = (one for one in check(truth, dt) if one.code == "images_without_detections")
+    assert finding.harmful
+    assert finding.suspicion.images == (99,)
+    assert finding.suspicion.message.startswith("1 of 61 images with objects has no detection")
+
+
+class TestScores:
+    @pytest.mark.parametrize("score", [1 / 2, 1 / 3, 1 / 4])
+    def test_one_score_for_all_is_not_divided_by_a_sum(self, score: float) -> None:
+        gt, dt = scene(0)
+        found = suspected(gt, other(dt, scores=np.full(len(dt), score)), "scores")
+        assert "scores_add_up" not in found
+        assert found["scores_all_equal"] == (
+            "sure", f"all {len(dt)} scores are {score:g}: AP may depend on the order of the file"
+        )  # fmt: skip
+
+    def test_the_order_is_not_named_if_all_detections_are_right(self) -> None:
+        gt, _ = scene(0)
+        dt = Detections.from_arrays(
+            image_ids=gt.image_ids, category_ids=gt.category_ids, boxes=gt.boxes, scores=np.full(len(gt), 0.5)
+        )
+        checked = check(gt, dt)
+        assert checked.ok
+        assert f"all {len(gt)} scores are 0.5: they rank nothing" in str(checked)
+
+    def test_the_highest_score_of_a_sure_detector_is_a_note(self) -> None:
+        """Nearly all right detections have a score of 1.00; the same share of all detections is a fault."""
+        gt, dt = scene(0, 200, confused=0.01)
+        case = Case(Data(gt, dt))
+        same = gt.category_ids[case.pairs.objects] == dt.category_ids[case.pairs.detections]
+        right = np.isin(np.arange(len(dt)), case.pairs.detections[same & (case.overlaps >= 0.5)])
+        rng = np.random.default_rng(0)
+        sure = other(dt, scores=np.round(np.where(right, 1 - rng.exponential(0.002, len(dt)), dt.scores), 2))
+        assert (sure.scores == 1).mean() > 0.3
+        assert suspected(gt, sure, "scores")["scores_often_equal"][0] == "possible"
+        lost = other(dt, scores=np.where(rng.random(len(dt)) < 0.5, 1.0, dt.scores))
+        assert suspected(gt, lost, "scores")["scores_often_equal"][0] == "likely"
+
+    def test_reversed_scores_are_not_said_to_be_logits(self) -> None:
+        gt, dt = scene(0)
+        assert [one.code for one in check(gt, other(dt, scores=1 - dt.scores))].count("scores_are_costs") == 1
+        assert "scores_are_logits" not in [one.code for one in check(gt, other(dt, scores=1 - dt.scores))]
+
+
+def test_rows_that_are_there_twice_are_no_missing_nms() -> None:
+    gt, dt = scene(0)
+    checked = check(gt, dt[np.repeat(np.arange(len(dt)), 2)])
+    assert harmful(checked) == ["repeated_detections"]
+    assert checked.repairs == ("duplicates",)
+    once = check(gt, dt[[*range(len(dt)), 7]])
+    assert f"1 of {len(dt) + 1} detections repeats an earlier one" in " ".join(str(once).split())
+
+
+def test_a_constant_offset_is_no_resizing() -> None:
+    gt, dt = scene(0)
+    checked = check(gt, other(dt, boxes=np.add(dt.boxes, [30, 10, 0, 0])))
+    assert harmful(checked) == ["detections_moved"]
+    (repair,) = checked.repairs
+    x, y = map(float, repair.removeprefix("moved=").split(","))
+    assert (x, y) == pytest.approx((-30, -10), abs=1)
+    after = repaired(gt, other(dt, boxes=np.add(dt.boxes, [30, 10, 0, 0])), [repair])[1]
+    assert after is not None
+    assert np.allclose(after.boxes, dt.boxes, atol=1)
+
+
+@pytest.mark.parametrize("value", ["3", "3,", "a,b", "1,2,3", "nan,0"])
+def test_an_offset_needs_two_numbers(value: str) -> None:
+    gt, dt = scene(0)
+    with pytest.raises(ValueError, match="repair 'moved' takes X,Y in pixels"):
+        Repair("moved", value)(Data(gt, dt))
+
+
+@pytest.mark.parametrize(
+    ("words", "one"),
+    [("repeat it", "repeats it"), ("lie there", "lies there"), ("are", "is"), ("cannot be read", "cannot be read")],
+)
+def test_the_verb_after_a_number(words: str, one: str) -> None:
+    assert agree(1, words) == one
+    assert agree(2, words) == words
+
+
+@pytest.mark.parametrize(("objects", "is_one"), [(3, False), (12, True)])
+def test_rare_classes_are_missed_as_other_rare_ones_are(objects: int, *, is_one: bool) -> None:
+    """Nearly all objects are of one class that is found. Of rare classes, half of the objects are taken for it."""
+    frequent, rare = 300, [10, 10, 10, objects]
+    kinds = np.concatenate([np.full(frequent, 1), *(np.full(count, 2 + at) for at, count in enumerate(rare))])
+    boxes = np.tile([50.0, 60.0, 80.0, 90.0], (len(kinds), 1))
+    ids = np.arange(len(kinds))
+    gt = GroundTruth.from_arrays(
+        image_ids=ids, category_ids=kinds, boxes=boxes, images=ids, sizes=[[640, 480]] * len(ids)
+    )
+    lost = (kinds > 1) & ((ids % 2 == 0) | (kinds == 5))
+    dt = Detections.from_arrays(
+        image_ids=ids, category_ids=np.where(lost, 1, kinds), boxes=boxes + 1, scores=np.linspace(0.1, 0.9, len(ids))
+    )
+    found = suspected(gt, dt, "empty-classes")
+    assert ("classes_without_detections" in found) is is_one
