@@ -232,6 +232,8 @@ def _opened_parquet(file: FilePlace) -> Iterator[Any]:
     with file.open() as source, reading_arrow(file.path, "a Parquet file"):
         # The columns of a row group in one request of a store, not in one each.
         yield parquet.ParquetFile(source, pre_buffer=file.address is not None)
+    # Arrow keeps what it has freed, in huge pages where the system has them.
+    import_extra("pyarrow", extra="tables", needed_by="reading Parquet files").default_memory_pool().release_unused()
 
 
 def head_of_csv(file: FilePlace, _: Reading, piece_rows: int) -> Head:
