@@ -130,15 +130,8 @@ def test_the_bound_that_breaks_is_corrected_for_the_number_of_classes() -> None:
         assert alone.high < check.high
 
 
-@pytest.mark.parametrize(
-    ("images", "classes", "finding"),
-    [(2, ["rare"], "in doubt"), (4, ["rare"], "in doubt"), (5, ["rare"], "broken"),
-     (5, ["rare", "usual"], "in doubt"), (6, ["rare", "usual"], "broken")],
-)  # fmt: skip
-def test_a_class_on_so_few_images_that_chance_explains_all_is_in_doubt(
-    images: int, classes: list[str], finding: str
-) -> None:
-    """One model finds every object of a rare class, the other one none. Of n images, chance does so with 0.5 ** n."""
+def rare_and_usual(images: int, *, found: bool) -> Evaluation:
+    """A class on so few images, of which a detector finds all objects or none, and a usual class on 40 images."""
     count = 40
     rare, usual = np.zeros(images, np.int64), np.ones(count, np.int64)
     category, image = np.concatenate([rare, usual]), np.concatenate([np.arange(images), np.arange(count)])
@@ -146,18 +139,37 @@ def test_a_class_on_so_few_images_that_chance_explains_all_is_in_doubt(
     gt = GroundTruth.from_arrays(
         image_ids=image, category_ids=category, boxes=boxes, images=np.arange(count), categories={0: "rare", 1: "usual"}
     )
-    rng = np.random.default_rng(0)
-    sides = []
-    for finds_rare in (True, False):
-        kept = np.flatnonzero(np.where(category == 0, finds_rare, rng.random(len(category)) < 0.7))
-        scores = rng.uniform(0.1, 1, len(kept))
-        found = Detections.from_arrays(
-            image_ids=image[kept], category_ids=category[kept], boxes=boxes[kept], scores=scores
-        )
-        sides.append(evaluate(gt, found))
+    rng = np.random.default_rng(int(found))
+    kept = np.flatnonzero(np.where(category == 0, found, rng.random(len(category)) < 0.7))
+    scores = rng.uniform(0.1, 1, len(kept))
+    return evaluate(
+        gt,
+        Detections.from_arrays(image_ids=image[kept], category_ids=category[kept], boxes=boxes[kept], scores=scores),
+    )
+
+
+@pytest.mark.parametrize(
+    ("images", "classes", "finding"),
+    [(2, ["rare"], "in doubt"), (4, ["rare"], "in doubt"), (7, ["rare"], "broken"),
+     (5, ["rare", "usual"], "in doubt"), (9, ["rare", "usual"], "broken")],
+)  # fmt: skip
+def test_a_class_on_so_few_images_that_chance_explains_all_is_in_doubt(
+    images: int, classes: list[str], finding: str
+) -> None:
+    """One model finds every object of a rare class, the other one none. Of n images, chance does so with 0.5 ** n."""
     rule = Rule(metric="AP", classes=tuple(classes), may_fall_by=0.0)
-    check = check_rules(sides[1], sides[0], Rules(rules=(rule,))).results[0].checks[0]
-    assert (check.key, check.finding, check.high == 1) == ("AP/rare", finding, finding == "in doubt")
+    baseline, candidate = (rare_and_usual(images, found=found) for found in (True, False))
+    check = check_rules(candidate, baseline, Rules(rules=(rule,))).results[0].checks[0]
+    assert (check.key, check.finding, check.high == 1) == ("AP/rare", finding, 0.5**images > 0.05 / len(classes))
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_a_class_of_which_all_images_agree_may_differ_on_others(*, found: bool) -> None:
+    """Of n images that agree, a share of 1 - 0.05 ** (1 / n) of all may disagree, whatever other classes do."""
+    rule = Rule(metric="AP", classes=("rare", "usual"), at_least=0.5, certainty=0.95)
+    check = check_rules(rare_and_usual(12, found=found), rules=Rules(rules=(rule,))).results[0].checks[0]
+    share = 1 - 0.05 ** (1 / 12)
+    assert check.low <= 1 - share if found else check.high >= share
 
 
 def test_all_classes_are_those_that_have_a_number() -> None:

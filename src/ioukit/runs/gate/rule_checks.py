@@ -191,12 +191,18 @@ def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) ->
     """One-sided bounds; NaN if the two runs have the same number in every data set that was drawn."""
     limits = estimate.limits_of_difference if rule.compares else estimate.limits
     low, high = (limits(2 * one - 1)[side] for side, one in enumerate(certainties))
-    if high - low <= _ROUNDING:
-        if rule.compares and abs(low) <= _ROUNDING:
-            return math.nan, math.nan
+    has_no_spread = high - low <= _ROUNDING
+    if has_no_spread and rule.compares and abs(low) <= _ROUNDING:
+        return math.nan, math.nan
+    # A class has no spread if all of its images are right, or all wrong, though it takes one from the other classes.
+    if has_no_spread or (
+        estimate.class_clusters is not None and estimate.value in ((-1, 1) if rule.compares else (0, 1))
+    ):
         # No spread is no proof: if all n clusters agree, a share of 1 - (1 - certainty)^(1/n) may still differ.
-        shares = [1 - (1 - one) ** (1 / (estimate.df + 1)) for one in certainties]
-        low, high = low - shares[0] * (low + rule.compares), high + shares[1] * (1 - high)
+        count = estimate.class_clusters or estimate.df + 1
+        shares = [1 - (1 - one) ** (1 / count) for one in certainties]
+        low = min(low, estimate.value - shares[0] * (estimate.value + rule.compares))
+        high = max(high, estimate.value + shares[1] * (1 - estimate.value))
     return (
         low if estimate.shows(certainties[0]) else -float(rule.compares),
         high if estimate.shows(certainties[1]) else 1.0,
