@@ -69,7 +69,7 @@ def test_a_terminal_sees_the_verdict_in_bold_and_the_next_command(*, wanted: boo
     terminal, stream = os.openpty()
     changes = {"TERM": "xterm-256color", "COLUMNS": "100", **({} if wanted else {"NO_COLOR": "1"})}
     kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    words = [DEMO / name for name in ("gt.json", "a.json", "b.json")] + ["--replicates", "5", "--permutations", "5"]
+    words = [DEMO / name for name in ("gt.json", "a.json", "b.json")] + ["--replicates", "5", "--permutations", "63"]
     program = "from ioukit.cli import _streams, main; _streams._MOMENT = 60; main()"  # no spinner
     subprocess.run(
         [sys.executable, "-c", program, "compare", *words],

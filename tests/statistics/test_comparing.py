@@ -38,6 +38,7 @@ from ioukit.statistics.named_numbers import labels_of, named_numbers
 from ioukit.statistics.resampling import image_groups
 from ioukit.statistics.spread import jackknifed
 from ioukit.statistics.student import t_quantile
+from support.odd_models import odd_models
 from support.paths import DEMO
 from support.two_models import ground_truth, model, pair, ranked
 
@@ -92,6 +93,8 @@ def test_p_values_are_those_of_mixed_data(clusters: list[int] | None) -> None:
     a, b = (evaluate(truth, one) for one in found)
     comparison = compare(a, b, keys=["AP", "AR1"], replicates=5, permutations=40, seed=9, clusters=clusters)
     swaps = permutation_swaps(a.matches.image_ids, 40, seed=9, clusters=clusters)
+    if clusters:  # four of them are swapped in 16 ways, one of which is the data itself
+        swaps = np.array(list(itertools.product([False, True], repeat=4)))[1:, clusters]
     reached = {"AP": 0, "AR1": 0}
     for row in swaps:
         swapped = set(a.matches.image_ids[row].tolist())
@@ -105,7 +108,7 @@ def test_p_values_are_those_of_mixed_data(clusters: list[int] | None) -> None:
         for key in reached:
             reached[key] += abs(mixed[1][key] - mixed[0][key]) >= abs(b.summary[key] - a.summary[key])
     for key, count in reached.items():
-        assert comparison[key].p_value == (1 + count) / 41
+        assert comparison[key].p_value == (1 + count) / (1 + len(swaps))
 
 
 @settings(deadline=None, max_examples=10)
@@ -456,3 +459,18 @@ def test_limits_stay_where_a_difference_can_be() -> None:
     said = verdict(found, ("A", "B"), 3, 25)
     assert "66.7 points of FROC" in said
     assert "±" not in said
+
+
+@pytest.mark.parametrize("images", [2, 5, 8])
+def test_few_images_are_swapped_in_every_way(images: int) -> None:
+    """The p-value of n images is a share of all 2 ** n ways, whatever the seed; with fewer permutations, some are."""
+    a, b = odd_models(3, images, 2, ("some", "right"))
+    found = [compare(a, b, keys="AP", replicates=2, permutations=300, seed=seed) for seed in (0, 1)]
+    assert [one.permutations for one in found] == [2**images - 1] * 2
+    ways = np.array(list(itertools.product([False, True], repeat=images)))
+    both = interleave(a.matches, b.matches)
+    sides = [np.stack([ways ^ other, ~ways ^ other], axis=2).reshape(len(ways), -1) for other in (True, False)]
+    first, second = (replicate(both, side.astype(np.uint16), measures=["AP"]).values[:, 0] for side in sides)
+    reached = ~(np.abs(second - first) < abs(found[0]["AP"].difference) - 1e-9)
+    assert [one["AP"].p_value for one in found] == [float(np.mean(reached))] * 2
+    assert compare(a, b, keys="AP", replicates=2, permutations=2**images - 2).permutations == 2**images - 2

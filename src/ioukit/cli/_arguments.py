@@ -60,6 +60,15 @@ EnoughPermutationsOption: TypeAlias = Annotated[
 LevelOption: TypeAlias = Annotated[
     float, typer.Option(metavar="P", rich_help_panel=STATISTICS, help="Probability of the intervals.")
 ]
+TestLevelOption: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="P",
+        rich_help_panel=STATISTICS,
+        help="Probability of the intervals; a p-value shows a difference if it is at most 1 - P.",
+    ),
+]
+"""For commands that compare models."""
 BestAndWorstOption: TypeAlias = Annotated[
     bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
 ]

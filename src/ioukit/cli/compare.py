@@ -13,11 +13,11 @@ from ioukit.cli._arguments import (
     RESULTS,
     RUNS,
     EnoughPermutationsOption,
-    LevelOption,
     MarkdownOption,
     ModelNames,
     ResamplesOption,
     SeedOption,
+    TestLevelOption,
     ThreadsOption,
 )
 from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files, models_of_runs
@@ -72,7 +72,7 @@ def compare_files(
             "undefined, or lower where there are too few images or permutations to show any difference.",
         ),
     ] = False,
-    level: LevelOption = 0.95,
+    level: TestLevelOption = 0.95,
     replicates: ResamplesOption = 1000,
     permutations: EnoughPermutationsOption = None,
     seed: SeedOption = 0,

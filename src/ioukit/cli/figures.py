@@ -13,10 +13,10 @@ from ioukit._checks import check_choice
 from ioukit._output import check_place, printable, write_whole
 from ioukit.cli._arguments import (
     EnoughPermutationsOption,
-    LevelOption,
     ModelNames,
     ResamplesOption,
     SeedOption,
+    TestLevelOption,
     ThreadsOption,
 )
 from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files
@@ -52,7 +52,7 @@ def write_figures(
         typer.Option(min=2.0, max=20.0, metavar="INCHES", help="How wide, in inches: 3.3 is a column, 6.9 a page."),
     ] = 3.3,
     name: ModelNames = None,
-    level: LevelOption = 0.95,
+    level: TestLevelOption = 0.95,
     replicates: ResamplesOption = 1000,
     permutations: EnoughPermutationsOption = None,
     seed: SeedOption = 0,

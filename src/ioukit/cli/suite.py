@@ -19,9 +19,9 @@ from ioukit.cli._arguments import (
     RUNS,
     CsvOption,
     EnoughPermutationsOption,
-    LevelOption,
     ReplicatesOption,
     SeedOption,
+    TestLevelOption,
     ThreadsOption,
 )
 from ioukit.cli._data_files import ReadingOptions
@@ -50,7 +50,7 @@ def evaluate_sets(
             "and the tags suite and set.",
         ),
     ] = None,
-    level: LevelOption = 0.95,
+    level: TestLevelOption = 0.95,
     replicates: ReplicatesOption = 1000,
     permutations: EnoughPermutationsOption = None,
     seed: SeedOption = 0,

@@ -12,7 +12,7 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
 from ioukit.comparison.sides import same_boxes, same_but_for_order
 from ioukit.comparison.splitting import Parts
-from ioukit.comparison.words import change_sentences, leaning, outcome, threshold_text, verdict
+from ioukit.comparison.words import change_sentences, leaning, outcome, threshold_text, verdict, verdict_notes
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
@@ -106,6 +106,10 @@ class ModelPair(Frozen):
             p_corrected=self.p_corrected,
             shortage=self.shortage,
         )
+
+    def notes(self) -> str:
+        """What the verdict needs to be understood; it may be empty."""
+        return verdict_notes(self.difference, self.comparison.num_images, alone=self.p_corrected is None)
 
     def notebook_caption(self) -> str:
         """Which model is better."""

@@ -20,7 +20,6 @@ from ioukit.comparison.words import (
     point_of_view,
     signed_points,
     spread_sentence,
-    verdict_notes,
 )
 from ioukit.statistics import ClassDifference, Difference
 
@@ -53,8 +52,8 @@ def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_
 
 
 def _of_pair(pair: ModelPair, *, per_class: bool, width: int) -> Iterator[str]:
-    difference, images = pair.difference, pair.comparison.num_images
-    yield "\n".join(textwrap.fill(line, width) for line in (pair.verdict(), verdict_notes(difference, images)) if line)
+    difference = pair.difference
+    yield "\n".join(textwrap.fill(line, width) for line in (pair.verdict(), pair.notes()) if line)
     rows = number_rows(pair)
     if len(rows) > 1:
         doubt = doubt_sentence(pair.comparison.differences, difference.level)
@@ -113,11 +112,10 @@ def comparison_markdown(pairs: Sequence[ModelPair], ranking: Ranking | None) -> 
 
 
 def _markdown_of(pair: ModelPair) -> Iterator[str]:
-    difference, images = pair.difference, pair.comparison.num_images
+    difference = pair.difference
     yield f"### {_plain(pair.name_b)} compared with {_plain(pair.name_a)}"
     yield f"**{_plain(pair.verdict())}**"
-    notes = verdict_notes(difference, images)
-    if notes:
+    if notes := pair.notes():
         yield _plain(notes)
     rows = number_rows(pair)
     if len(rows) > 1:

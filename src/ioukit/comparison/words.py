@@ -279,11 +279,17 @@ def detectable_sentence(difference: Difference, num_images: int) -> str:
     return f"A true difference of {size} of {difference.key} would show in {samples}."
 
 
-def verdict_notes(difference: Difference, num_images: int) -> str:
-    """What a verdict needs to be understood: how large a difference can be seen, and what ± is. It may be empty."""
+def verdict_notes(difference: Difference, num_images: int, *, alone: bool = True) -> str:
+    """What a verdict needs to be understood: how large a difference can be seen, and what ± is. It may be empty.
+
+    Args:
+        difference: The difference.
+        num_images: On how many images.
+        alone: Whether it is the only one. Among several, p-values are corrected, and a difference must be larger.
+    """
     if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL:
         return ""
-    notes = [detectable_sentence(difference, num_images)]
+    notes = [detectable_sentence(difference, num_images)] if alone else []
     if _shows_error(difference):
         notes.append(interval_note(difference.level))
     return " ".join(filter(None, notes))

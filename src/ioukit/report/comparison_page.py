@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
-from ioukit.comparison.words import verdict_notes
 from ioukit.report._numbers import settings
 from ioukit.report._pair_part import PairPart, pair_part
 from ioukit.report._sources import input_files, input_paths, made_with, name_of, time_text
@@ -151,7 +150,7 @@ def comparison_data(
         ),
         lead=printable(pair.verdict() if ranking is None else ranking.verdict()),
         verdicts=() if ranking is None else tuple(printable(one.verdict()) for one in comparison.pairs),
-        lead_notes=verdict_notes(pair.difference, pair.comparison.num_images),
+        lead_notes=pair.notes(),
         protocol=abbreviate(comparison.protocol.name),
         key=comparison.protocol.main_measure.key,
         level=percent(pair.difference.level),

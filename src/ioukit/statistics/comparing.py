@@ -31,7 +31,7 @@ from ioukit.statistics.differences import ClassDifference, Comparison, Differenc
 from ioukit.statistics.estimating import check_level, enough_groups
 from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.named_numbers import chosen_keys, labels_of, named_numbers
-from ioukit.statistics.resampling import Labels, check_seed
+from ioukit.statistics.resampling import ImageGroups, Labels, check_seed
 from ioukit.statistics.spread import shared, variances
 
 ClassCorrection: TypeAlias = Literal["westfall-young", "holm", "benjamini-hochberg", "none"]
@@ -69,8 +69,8 @@ def compare(
         level: The probability with which an interval should hold the true difference, within (0, 1).
         power: The probability with which :attr:`Difference.detectable` would be found, within [0.5, 1).
         replicates: How many replicates of the bootstrap.
-        permutations: How many permutations. The smallest p-value is ``1 / (1 + permutations)``; that of n images, or
-            clusters, is ``2 / 2**n``.
+        permutations: How many permutations, at most: if there are not more ways to swap the images, or clusters, all
+            of them are made. The smallest p-value is ``1 / (1 + permutations)``; that of n images is ``2 / 2**n``.
         seed: A whole number of at least 0. The same seed gives the same bits, for any number of threads.
         strata: The stratum of each image, see :func:`intervals`.
         clusters: The cluster of each image, see :func:`intervals`. Clusters are swapped as a whole, too.
@@ -108,9 +108,10 @@ def compare(
         one.matches.announce("comparison", other.matches, threads=threads, values=values)
     check_same_ground_truth(a, b)
     groups = enough_groups(a.matches, strata, clusters)
-    further = 2 * operator.index(permutations)
+    permutations = operator.index(permutations)
+    further = 2 * min(permutations, ways_to_swap(groups))
     evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, further)
-    tests = permutation_tests(evidence, permutations)
+    tests = permutation_tests(evidence, permutations, all_if_few=True)
     of_a, of_b = (observed.tolist() for observed in evidence.observed)
     parts = zip(of_a, of_b, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True)
     rows = [
@@ -144,7 +145,7 @@ def compare(
         images,
         groups.num_clusters,
         operator.index(replicates),
-        operator.index(permutations),
+        len(tests.swapped),
         operator.index(seed),
         correction,
     )
@@ -182,6 +183,8 @@ class PermutationTests:
     """(Q,) on how many clusters the classes of numbers of classes are."""
     num_clusters: int
     """How many clusters there are."""
+    asked: int
+    """How many permutations were asked for; there are fewer if these are all ways to swap the clusters."""
 
     @property
     def p_values(self) -> list[float]:
@@ -217,14 +220,21 @@ class PermutationTests:
         return [float(one) for one in np.maximum(adjusted, self._least)]
 
 
-def permutation_tests(evidence: Evidence, permutations: int) -> PermutationTests:
-    """Swaps the detections of clusters."""
+def ways_to_swap(groups: ImageGroups) -> int:
+    """In how many ways clusters can be swapped, besides leaving the data as it is."""
+    return int(2**groups.num_clusters) - 1
+
+
+def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool = False) -> PermutationTests:
+    """Swaps the detections of clusters: at random, or in all ways if there are not more than permutations."""
     numbers, groups = evidence.numbers, evidence.groups
     both = interleave(*(one.matches for one in evidence.evaluations))
     observed = evidence.observed[1] - evidence.observed[0]
     reached, drawn = np.zeros(len(observed), np.int64), []
-    for start, stop in numbers.batches(both, permutations, replicates=2):
-        swaps = groups.swaps(evidence.seed, start, stop)
+    every = all_if_few and ways_to_swap(groups) <= permutations
+    made = ways_to_swap(groups) if every else permutations
+    for start, stop in numbers.batches(both, made, replicates=2):
+        swaps = groups.all_swaps(1 + start, 1 + stop) if every else groups.swaps(evidence.seed, start, stop)
         # What takes the place of `a` has the images of `a` that are not swapped and those of `b` that are.
         place_of_a = np.stack([~swaps, swaps], axis=2).reshape(len(swaps), -1)
         weights = np.concatenate([place_of_a, ~place_of_a]).astype(np.uint16)
@@ -239,7 +249,8 @@ def permutation_tests(evidence: Evidence, permutations: int) -> PermutationTests
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
     # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
     spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)
-    return PermutationTests(observed, reached, np.sqrt(spread * count / (count - 1)), permuted, clusters, count)
+    errors = np.sqrt(spread * count / (count - 1))
+    return PermutationTests(observed, reached, errors, permuted, clusters, count, permutations)
 
 
 def difference_of(
@@ -270,7 +281,7 @@ def difference_of(
         detectable = math.nan
     needed = images_needed(row.difference, error, images, level=level, power=power, df=df, p_value=row.p_value)
     if needed is not None:  # too few permutations would not show it on any number of images
-        enough = len(tests.swapped) >= fewest_permutations(level)
+        enough = tests.asked >= fewest_permutations(level)
         least = math.ceil(fewest_clusters(level) * images / tests.num_clusters)
         needed = max(needed, least) if enough else None
     return Difference(

@@ -98,7 +98,13 @@ def mean_difference(
     reached = np.count_nonzero(~(np.abs(swapped) < abs(b - a) - ROUNDING))  # undefined ones, too
     error = math.hypot(*(float(one.errors[0]) for one in tests)) / len(pairs)
     test = PermutationTests(
-        np.array([b - a]), np.array([reached]), np.array([error]), swapped[:, None], np.array([images]), images
+        np.array([b - a]),
+        np.array([reached]),
+        np.array([error]),
+        swapped[:, None],
+        np.array([images]),
+        images,
+        permutations,
     )
     row = ComparedNumber(
         a,
