@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,6 +114,13 @@ def test_detections_of_other_images_are_found(share: float) -> None:
     (finding,) = (one for one in found if one.code == "detections_of_other_images")
     named = set(finding.suspicion.images)
     assert len(named & set(ids[moved].tolist())) >= 0.9 * len(named)
+    # The exchange goes round, so the reverse of each example is false.
+    filed = dict(zip(ids.tolist(), to.tolist(), strict=True))
+    said = [re.fullmatch(r"those of (\d+) are under (\d+)", one) for one in finding.suspicion.examples]
+    assert len(said) > 2
+    for one in said:
+        assert one is not None
+        assert filed[int(one[1])] == int(one[2])
 
 
 def test_the_offset_of_tiles_is_found() -> None:

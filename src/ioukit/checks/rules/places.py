@@ -262,11 +262,14 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
     exchanged = [(place, there) for place, there in partners if there is not None]
     labels, those = gt.images.labels, case.labels(np.array([looked_at[at] for at in apart.tolist()]))
     if len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
-        pairs = [f"{labels[place].item()} has those of {labels[there].item()}" for place, there in exchanged]
+        pairs = [f"those of {labels[place].item()} are under {labels[there].item()}" for place, there in exchanged]
+        # Partners are looked for on some of the images only.
+        of_these = "these" if len(bad) == len(apart) else f"the first {len(bad):,} of these"
         yield Suspicion(
             "detections_of_other_images", "likely",
             f"on {len(apart):,} of {len(looked_at):,} images that were looked at, detections do not lie on the "
-            f"objects of the image; of {len(bad):,} of these, {len(exchanged):,} have the detections of another image",
+            f"objects of the image; for {len(exchanged):,} of {of_these}, detections that lie on the objects are "
+            "filed under the id of another image",
             len(apart), len(looked_at), "write the detections under the ids of their images", examples(pairs), those,
         )  # fmt: skip
     elif whole:
