@@ -11,7 +11,7 @@ import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.checks import RULES, Case, Checked, Data, check, repaired
-from support.planted_scenes import real
+from support.planted_scenes import drawn, real
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +128,37 @@ def test_the_offset_of_tiles_is_found() -> None:
     corner = 320 * np.floor((FOUND.boxes[:, :2] + FOUND.boxes[:, 2:] / 2) / 320)
     moved = with_boxes(FOUND, FOUND.boxes - np.hstack([corner, np.zeros_like(corner)]))
     assert any("moved" in code for code in suspected(TRUTH, moved, "places"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_small_offset_of_all_boxes_is_no_resize(seed: int) -> None:
+    """Moved by a quarter of a side, most boxes still overlap their objects, and a resize puts some of them back."""
+    rng = np.random.default_rng(seed)
+    image = np.repeat(np.arange(40), 3)
+    sides = rng.uniform(20, 70, (len(image), 2))
+    boxes = np.hstack([rng.uniform(0, 512 - sides), sides])
+    truth = GroundTruth.from_arrays(
+        image_ids=image, category_ids=np.ones_like(image), boxes=boxes, images=np.arange(40), sizes=[[512, 512]] * 40
+    )
+    near = boxes + rng.normal(0, 0.06, boxes.shape) * np.tile(sides, 2)
+    found = Detections.from_arrays(
+        image_ids=image,
+        category_ids=np.ones_like(image),
+        boxes=near + np.array([10, -5, 0, 0]),
+        scores=rng.random(len(image)),
+    )
+    finding = next(iter(check(truth, found)))
+    assert finding.code == "detections_moved"
+    x, y = map(float, str(finding.suspicion.repair).removeprefix("moved=").split(","))
+    assert (x, y) == (pytest.approx(-10, abs=1), pytest.approx(5, abs=1))
+
+
+@pytest.mark.parametrize(("name", "part"), [("one class", 0.25), ("documents", 0.15)])
+def test_an_offset_is_found_where_all_boxes_still_overlap(name: str, part: float) -> None:
+    truth, found = drawn(name)
+    offset = np.round(part * np.median(truth.boxes[:, 2:]) * np.array([1, -0.5, 0, 0]))
+    assert codes(check(truth, found)) == set()
+    assert codes(check(truth, with_boxes(found, found.boxes + offset))) == {"detections_moved"}
 
 
 def test_what_has_nothing_to_do_with_the_objects_is_never_right() -> None:

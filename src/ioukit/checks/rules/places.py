@@ -35,6 +35,7 @@ FEWEST, FEWEST_IMAGES, LEAST_SHARE = 6, 10, 0.03
 SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
 OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a little too large
 OFFSET_BIN, MOST_OFFSETS = 8.0, 3  # pixels, and how many offsets are tried
+FAR = 0.1  # of a side: an offset of all boxes that is worth a try
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
 MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
 BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 100
@@ -134,28 +135,36 @@ def _factors(case: Case, side: Side) -> list[float]:
 
 
 def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float]]:
-    """By how much boxes without a partner are moved from one of the same size, the most frequent first.
+    """By how much boxes are moved from those of the same size.
 
+    First by how much all are that still overlap. Then by how much boxes without a partner are, the most frequent first.
     In rows at a pitch, a neighbour is as near in the opposite direction: what that gives is expected by chance.
     """
     apart, ratios, sides = _votes(case, side)
     pairs = case.fewer_pairs
     lonely = np.repeat(pairs.best(now) < MISSED, np.diff(np.append(pairs.starts, len(pairs.objects))))
     with np.errstate(all="ignore"):
-        same = (np.abs(ratios) <= SAME_SIZE).all(axis=1) & (np.abs(apart) > sides / 2).any(axis=1) & lonely
-    bins, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
+        of_one_size = (np.abs(ratios) <= SAME_SIZE).all(axis=1)
+        same = of_one_size & (np.abs(apart) > sides / 2).any(axis=1) & lonely
+
+    def exactly(start: FloatArray, of: NDArray[np.bool_]) -> tuple[float, float]:
+        """More pairs than those of the same size tell an offset more exactly: all that fit after it."""
+        fit = of & (case.overlaps_of(moved(case.data.of(side).boxes, *start.tolist()), side, pairs=pairs) >= FOUND)
+        x, y = (np.median(apart[fit], axis=0) if fit.any() else start).tolist()
+        return round(x, 1), round(y, 1)
+
     found: list[tuple[float, float]] = []
+    near = of_one_size & (now > 0)
+    if near.sum() >= FEWEST:
+        common = np.median(apart[near], axis=0)
+        if (np.abs(common) >= FAR * np.median(sides[near], axis=0)).any():
+            found.append(exactly(common, np.ones_like(lonely)))
+    bins, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(-times, kind="stable")
     for at in order[: int((times >= FEWEST).sum())].tolist():
         opposite = float(times[(bins == -bins[at]).all(axis=1)].sum())
         if times[at] >= most_by_chance(opposite):
-            x, y = np.median(apart[same][where.reshape(-1) == at], axis=0).tolist()
-            # More pairs than those of the same size tell it more exactly.
-            then = case.overlaps_of(moved(case.data.of(side).boxes, x, y), side, pairs=pairs)
-            fit = lonely & (then >= FOUND)
-            if fit.any():
-                x, y = np.median(apart[fit], axis=0).tolist()
-            found.append((round(x, 1), round(y, 1)))
+            found.append(exactly(np.median(apart[same][where.reshape(-1) == at], axis=0), lonely))
         if len(found) == MOST_OFFSETS:
             break
     return found
