@@ -123,6 +123,29 @@ def test_detections_of_other_images_are_found(share: float) -> None:
         assert filed[int(one[1])] == int(one[2])
 
 
+def test_images_without_annotations_can_have_the_detections_of_others() -> None:
+    """Every second image has no objects, and those with two are filed under the one after it."""
+    rng = np.random.default_rng(0)
+    ids, with_two = np.arange(1, 81), np.repeat(np.arange(1, 81, 2), 2)
+    sides = rng.uniform(30, 90, (len(with_two), 2))
+    boxes = np.hstack([rng.uniform(0, 512 - sides), sides])
+    shared: dict[str, Any] = {"category_ids": np.ones_like(with_two), "boxes": boxes}
+    truth = GroundTruth.from_arrays(image_ids=with_two, images=ids, sizes=[[512, 512]] * 80, **shared)
+    after = np.where(with_two < 20, with_two + 1, with_two)
+    # Images without any detections are not looked at.
+    found = Detections.from_arrays(image_ids=after, scores=rng.uniform(0.5, 1, len(after)), **shared)
+    stray = Detections.from_arrays(
+        image_ids=np.repeat(np.arange(1, 20, 2), 2),
+        category_ids=[1] * 20,
+        boxes=[[500, 500, 9, 9]] * 20,
+        scores=[0.1] * 20,
+    )
+    checked = check(truth, Detections.concat([found, stray]))
+    (finding,) = (one for one in checked if one.code == "detections_of_other_images")
+    assert finding.suspicion.examples[:2] == ("those of 1 are under 2", "those of 3 are under 4")
+    assert finding.suspicion.images == tuple(range(1, 20, 2))
+
+
 def test_the_offset_of_tiles_is_found() -> None:
     """Tiles of 320 pixels, whose boxes count from the corner of the tile."""
     corner = 320 * np.floor((FOUND.boxes[:, :2] + FOUND.boxes[:, 2:] / 2) / 320)

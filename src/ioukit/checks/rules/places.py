@@ -267,7 +267,7 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
     if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
         return
     bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]
-    partners = [(place, _partner(objects[place], found, [each for each in both if each != place])) for place in bad]
+    partners = [(place, _partner(objects[place], found, [each for each in found if each != place])) for place in bad]
     exchanged = [(place, there) for place, there in partners if there is not None]
     labels, those = gt.images.labels, case.labels(np.array([looked_at[at] for at in apart.tolist()]))
     if len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
@@ -313,7 +313,7 @@ def _low_by_chance(usual: list[FloatArray], images: list[FloatArray], limit: flo
 def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[int]) -> int | None:
     """The image whose detections lie on these objects, far better than those of all other images."""
     others = others[:MOST_CANDIDATES]
-    if len(objects) < FEWEST_BOXES + 1 or len(others) < 2:
+    if len(objects) < FEWEST_BOXES or len(others) < 2:
         return None
     starts = np.cumsum([0, *(len(found[other]) for other in others[:-1])])
     iou = pairwise_iou(objects, np.concatenate([found[other] for other in others]))
