@@ -172,6 +172,7 @@ def test_a_small_offset_of_all_boxes_is_no_resize(seed: int) -> None:
     )
     finding = next(iter(check(truth, found)))
     assert finding.code == "detections_moved"
+    assert "ground_truth_moved" not in suspected(truth, found, "places"), "the same said of the other side"
     x, y = map(float, str(finding.suspicion.repair).removeprefix("moved=").split(","))
     assert (x, y) == (pytest.approx(-10, abs=1), pytest.approx(5, abs=1))
 

@@ -75,12 +75,16 @@ def places(case: Case) -> Iterator[Suspicion]:
     if case.iou_type != "bbox" or not len(case.fewer_pairs.objects):
         return
     now = case.overlaps_of(case.detections.boxes, pairs=case.fewer_pairs)
+    found: list[Suspicion] = []
     for side in NAMES:
         tried = [
             _Tried(place, case.overlaps_of(place.boxes, side, pairs=case.fewer_pairs))
             for place in _places(case, side, now)
         ]
-        yield from _of_images(case, side, now, tried) or _of_rows(case, side, now, tried)
+        found += _of_images(case, side, now, tried) or _of_rows(case, side, now, tried)
+    # If both sides can be moved, nothing tells which is wrong. Then it is the detections that are moved back.
+    both = {"detections_moved", "ground_truth_moved"} <= {one.code for one in found}
+    yield from (one for one in found if not (both and one.code == "ground_truth_moved"))
     yield from _of_other_images(case)
 
 
