@@ -271,8 +271,7 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
     if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
         return
     bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]
-    partners = [(place, _partner(objects[place], found, [each for each in found if each != place])) for place in bad]
-    exchanged = [(place, there) for place, there in partners if there is not None]
+    exchanged = _exchanged(objects, found, bad)
     labels, those = gt.images.labels, case.labels(np.array([looked_at[at] for at in apart.tolist()]))
     if len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
         pairs = [f"those of {labels[place].item()} are under {labels[there].item()}" for place, there in exchanged]
@@ -312,6 +311,14 @@ def _low_by_chance(usual: list[FloatArray], images: list[FloatArray], limit: flo
         return 0.0
     pool, rng = np.concatenate(usual), np.random.default_rng(0)
     return float(sum((rng.choice(pool, (DRAWS, len(image))).mean(axis=1) <= limit).mean() for image in images))
+
+
+def _exchanged(
+    objects: Mapping[int, FloatArray], found: Mapping[int, FloatArray], images: list[int]
+) -> list[tuple[int, int]]:
+    """Of some images, those whose objects have the detections of another image, and which one that is."""
+    partners = ((one, _partner(objects[one], found, [other for other in found if other != one])) for one in images)
+    return [(one, there) for one, there in partners if there is not None]
 
 
 def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[int]) -> int | None:
