@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.checks import RULES, Case, Checked, Data, check, repaired
-from support.planted_scenes import real
+from support.planted_scenes import drawn, real
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +114,36 @@ def test_detections_of_other_images_are_found(share: float) -> None:
     (finding,) = (one for one in found if one.code == "detections_of_other_images")
     named = set(finding.suspicion.images)
     assert len(named & set(ids[moved].tolist())) >= 0.9 * len(named)
+    # The exchange goes round, so the reverse of each example is false.
+    filed = dict(zip(ids.tolist(), to.tolist(), strict=True))
+    said = [re.fullmatch(r"those of (\d+) are under (\d+)", one) for one in finding.suspicion.examples]
+    assert len(said) > 2
+    for one in said:
+        assert one is not None
+        assert filed[int(one[1])] == int(one[2])
+
+
+def test_images_without_annotations_can_have_the_detections_of_others() -> None:
+    """Every second image has no objects, and those with two are filed under the one after it."""
+    rng = np.random.default_rng(0)
+    ids, with_two = np.arange(1, 81), np.repeat(np.arange(1, 81, 2), 2)
+    sides = rng.uniform(30, 90, (len(with_two), 2))
+    boxes = np.hstack([rng.uniform(0, 512 - sides), sides])
+    shared: dict[str, Any] = {"category_ids": np.ones_like(with_two), "boxes": boxes}
+    truth = GroundTruth.from_arrays(image_ids=with_two, images=ids, sizes=[[512, 512]] * 80, **shared)
+    after = np.where(with_two < 20, with_two + 1, with_two)
+    # Images without any detections are not looked at.
+    found = Detections.from_arrays(image_ids=after, scores=rng.uniform(0.5, 1, len(after)), **shared)
+    stray = Detections.from_arrays(
+        image_ids=np.repeat(np.arange(1, 20, 2), 2),
+        category_ids=[1] * 20,
+        boxes=[[500, 500, 9, 9]] * 20,
+        scores=[0.1] * 20,
+    )
+    checked = check(truth, Detections.concat([found, stray]))
+    (finding,) = (one for one in checked if one.code == "detections_of_other_images")
+    assert finding.suspicion.examples[:2] == ("those of 1 are under 2", "those of 3 are under 4")
+    assert finding.suspicion.images == tuple(range(1, 20, 2))
 
 
 def test_the_offset_of_tiles_is_found() -> None:
@@ -120,6 +151,38 @@ def test_the_offset_of_tiles_is_found() -> None:
     corner = 320 * np.floor((FOUND.boxes[:, :2] + FOUND.boxes[:, 2:] / 2) / 320)
     moved = with_boxes(FOUND, FOUND.boxes - np.hstack([corner, np.zeros_like(corner)]))
     assert any("moved" in code for code in suspected(TRUTH, moved, "places"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_small_offset_of_all_boxes_is_no_resize(seed: int) -> None:
+    """Moved by a quarter of a side, most boxes still overlap their objects, and a resize puts some of them back."""
+    rng = np.random.default_rng(seed)
+    image = np.repeat(np.arange(40), 3)
+    sides = rng.uniform(20, 70, (len(image), 2))
+    boxes = np.hstack([rng.uniform(0, 512 - sides), sides])
+    truth = GroundTruth.from_arrays(
+        image_ids=image, category_ids=np.ones_like(image), boxes=boxes, images=np.arange(40), sizes=[[512, 512]] * 40
+    )
+    near = boxes + rng.normal(0, 0.06, boxes.shape) * np.tile(sides, 2)
+    found = Detections.from_arrays(
+        image_ids=image,
+        category_ids=np.ones_like(image),
+        boxes=near + np.array([10, -5, 0, 0]),
+        scores=rng.random(len(image)),
+    )
+    finding = next(iter(check(truth, found)))
+    assert finding.code == "detections_moved"
+    assert "ground_truth_moved" not in suspected(truth, found, "places"), "the same said of the other side"
+    x, y = map(float, str(finding.suspicion.repair).removeprefix("moved=").split(","))
+    assert [x, y] == pytest.approx([-10, 5], abs=1)
+
+
+@pytest.mark.parametrize(("name", "part"), [("one class", 0.25), ("documents", 0.15)])
+def test_an_offset_is_found_where_all_boxes_still_overlap(name: str, part: float) -> None:
+    truth, found = drawn(name)
+    offset = np.round(part * np.median(truth.boxes[:, 2:]) * np.array([1, -0.5, 0, 0]))
+    assert codes(check(truth, found)) == set()
+    assert codes(check(truth, with_boxes(found, found.boxes + offset))) == {"detections_moved"}
 
 
 def test_what_has_nothing_to_do_with_the_objects_is_never_right() -> None:

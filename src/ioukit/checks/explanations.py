@@ -68,8 +68,8 @@ FAULTS = (
         "Offsets of tiles or crops lost, boxes turned about a corner",
         ("*_moved",),
         "AP too low",
-        "Boxes without a partner have one at another place, much oftener than by chance, or than in the opposite "
-        "direction",
+        "All boxes fit after one offset; or boxes without a partner have one at another place, much oftener than by "
+        "chance, or than in the opposite direction",
         "`--repair moved=X,Y`; add the offset of each tile",
     ),
     Fault(

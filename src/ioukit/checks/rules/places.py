@@ -35,6 +35,7 @@ FEWEST, FEWEST_IMAGES, LEAST_SHARE = 6, 10, 0.03
 SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
 OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a little too large
 OFFSET_BIN, MOST_OFFSETS = 8.0, 3  # pixels, and how many offsets are tried
+FAR = 0.1  # of a side: an offset of all boxes that is worth a try
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
 MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
 BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 100
@@ -74,12 +75,16 @@ def places(case: Case) -> Iterator[Suspicion]:
     if case.iou_type != "bbox" or not len(case.fewer_pairs.objects):
         return
     now = case.overlaps_of(case.detections.boxes, pairs=case.fewer_pairs)
+    found: list[Suspicion] = []
     for side in NAMES:
         tried = [
             _Tried(place, case.overlaps_of(place.boxes, side, pairs=case.fewer_pairs))
             for place in _places(case, side, now)
         ]
-        yield from _of_images(case, side, now, tried) or _of_rows(case, side, now, tried)
+        found += _of_images(case, side, now, tried) or _of_rows(case, side, now, tried)
+    # If both sides can be moved, nothing tells which is wrong. Then it is the detections that are moved back.
+    both = {"detections_moved", "ground_truth_moved"} <= {one.code for one in found}
+    yield from (one for one in found if not (both and one.code == "ground_truth_moved"))
     yield from _of_other_images(case)
 
 
@@ -134,28 +139,36 @@ def _factors(case: Case, side: Side) -> list[float]:
 
 
 def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float]]:
-    """By how much boxes without a partner are moved from one of the same size, the most frequent first.
+    """By how much boxes are moved from those of the same size.
 
+    First by how much all are that still overlap. Then by how much boxes without a partner are, the most frequent first.
     In rows at a pitch, a neighbour is as near in the opposite direction: what that gives is expected by chance.
     """
     apart, ratios, sides = _votes(case, side)
     pairs = case.fewer_pairs
     lonely = np.repeat(pairs.best(now) < MISSED, np.diff(np.append(pairs.starts, len(pairs.objects))))
     with np.errstate(all="ignore"):
-        same = (np.abs(ratios) <= SAME_SIZE).all(axis=1) & (np.abs(apart) > sides / 2).any(axis=1) & lonely
-    bins, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
+        of_one_size = (np.abs(ratios) <= SAME_SIZE).all(axis=1)
+        same = of_one_size & (np.abs(apart) > sides / 2).any(axis=1) & lonely
+
+    def exactly(start: FloatArray, of: NDArray[np.bool_]) -> tuple[float, float]:
+        """More pairs than those of the same size tell an offset more exactly: all that fit after it."""
+        fit = of & (case.overlaps_of(moved(case.data.of(side).boxes, *start.tolist()), side, pairs=pairs) >= FOUND)
+        x, y = (np.median(apart[fit], axis=0) if fit.any() else start).tolist()
+        return round(x, 1), round(y, 1)
+
     found: list[tuple[float, float]] = []
+    near = of_one_size & (now > 0)
+    if near.sum() >= FEWEST:
+        common = np.median(apart[near], axis=0)
+        if (np.abs(common) >= FAR * np.median(sides[near], axis=0)).any():
+            found.append(exactly(common, np.ones_like(lonely)))
+    bins, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(-times, kind="stable")
     for at in order[: int((times >= FEWEST).sum())].tolist():
         opposite = float(times[(bins == -bins[at]).all(axis=1)].sum())
         if times[at] >= most_by_chance(opposite):
-            x, y = np.median(apart[same][where.reshape(-1) == at], axis=0).tolist()
-            # More pairs than those of the same size tell it more exactly.
-            then = case.overlaps_of(moved(case.data.of(side).boxes, x, y), side, pairs=pairs)
-            fit = lonely & (then >= FOUND)
-            if fit.any():
-                x, y = np.median(apart[fit], axis=0).tolist()
-            found.append((round(x, 1), round(y, 1)))
+            found.append(exactly(np.median(apart[same][where.reshape(-1) == at], axis=0), lonely))
         if len(found) == MOST_OFFSETS:
             break
     return found
@@ -258,15 +271,17 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
     if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
         return
     bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]
-    partners = [(place, _partner(objects[place], found, [each for each in both if each != place])) for place in bad]
-    exchanged = [(place, there) for place, there in partners if there is not None]
+    exchanged = _exchanged(objects, found, bad)
     labels, those = gt.images.labels, case.labels(np.array([looked_at[at] for at in apart.tolist()]))
     if len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
-        pairs = [f"{labels[place].item()} has those of {labels[there].item()}" for place, there in exchanged]
+        pairs = [f"those of {labels[place].item()} are under {labels[there].item()}" for place, there in exchanged]
+        # Partners are looked for on some of the images only.
+        of_these = "these" if len(bad) == len(apart) else f"the first {len(bad):,} of these"
         yield Suspicion(
             "detections_of_other_images", "likely",
             f"on {len(apart):,} of {len(looked_at):,} images that were looked at, detections do not lie on the "
-            f"objects of the image; of {len(bad):,} of these, {len(exchanged):,} have the detections of another image",
+            f"objects of the image; for {len(exchanged):,} of {of_these}, detections that lie on the objects are "
+            "filed under the id of another image",
             len(apart), len(looked_at), "write the detections under the ids of their images", examples(pairs), those,
         )  # fmt: skip
     elif whole:
@@ -298,10 +313,18 @@ def _low_by_chance(usual: list[FloatArray], images: list[FloatArray], limit: flo
     return float(sum((rng.choice(pool, (DRAWS, len(image))).mean(axis=1) <= limit).mean() for image in images))
 
 
+def _exchanged(
+    objects: Mapping[int, FloatArray], found: Mapping[int, FloatArray], images: list[int]
+) -> list[tuple[int, int]]:
+    """Of some images, those whose objects have the detections of another image, and which one that is."""
+    partners = ((one, _partner(objects[one], found, [other for other in found if other != one])) for one in images)
+    return [(one, there) for one, there in partners if there is not None]
+
+
 def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[int]) -> int | None:
     """The image whose detections lie on these objects, far better than those of all other images."""
     others = others[:MOST_CANDIDATES]
-    if len(objects) < FEWEST_BOXES + 1 or len(others) < 2:
+    if len(objects) < FEWEST_BOXES or len(others) < 2:
         return None
     starts = np.cumsum([0, *(len(found[other]) for other in others[:-1])])
     iou = pairwise_iou(objects, np.concatenate([found[other] for other in others]))
