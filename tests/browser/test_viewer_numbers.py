@@ -117,7 +117,7 @@ def test_bars_and_cells_filter_the_grid_and_a_second_click_or_back_undoes_it(vis
     shown(page)
     assert measures(page) == before
     assert "do not follow the filter “Kind of error”" in page.locator("#figures [role=status]").inner_text()
-    page.locator(".error-bar", has_text="No detection near").press("Enter")
+    page.locator(".error-bar", has_text="Not detected").press("Enter")
     ready(page)
     assert query(page) == {"error": ["missed"]}  # in the place of the other one
     page.go_back()
