@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ioukit
-from datasets.operation_cases import data_sets, objects, quick
 from ioukit import Detections, GroundTruth, datasets
 from ioukit.datasets import IdLists
 from ioukit.regions import Masks
+from support.operation_cases import data_sets, objects, quick
 from support.paths import DATA
 
 VAL2014 = DATA / "coco_val2014_100"

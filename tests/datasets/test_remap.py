@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ioukit
-from datasets.operation_cases import data_sets, objects, quick
 from ioukit import Detections, GroundTruth, datasets
 from ioukit.datasets import IdLists
+from support.operation_cases import data_sets, objects, quick
 from support.paths import DATA
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ioukit
-from datasets.operation_cases import data_sets, objects, quick
 from ioukit import Detections, GroundTruth, datasets
 from ioukit.datasets.operations.choices import near
+from support.operation_cases import data_sets, objects, quick
 from support.paths import DATA
 
 VAL2014 = DATA / "coco_val2014_100"
