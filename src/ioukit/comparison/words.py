@@ -217,10 +217,7 @@ def interval_doubts(names: Sequence[str], intervals: Sequence[Interval | Differe
         intervals: The intervals.
         level: Their level.
     """
-    doubtful: dict[tuple[str, ...], list[str]] = {}
-    for name, one in zip(names, intervals, strict=True):
-        if one.warnings and not math.isnan(one.low):
-            doubtful.setdefault(one.warnings, []).append(name)
+    doubtful = _by_warnings(names, intervals)
     if not doubtful:
         return ""
     if len(names) == len(next(iter(doubtful.values()))):
@@ -297,14 +294,22 @@ def verdict_notes(difference: Difference, num_images: int, *, alone: bool = True
 
 def doubt_sentence(found: Sequence[Difference | TrackDifference], level: float) -> str:
     """Which intervals may be wrong more often than they say, and why; and which the test denies. It may be empty."""
-    doubtful: dict[tuple[str, ...], list[str]] = {}
-    for one in found:
-        if one.warnings and not math.isnan(one.low):
-            doubtful.setdefault(one.warnings, []).append(one.key)
+    doubtful = _by_warnings([one.key for one in found], found)
     sentences = [f"{_doubt(level)}: {_with_reasons(doubtful, len(found))}."] if doubtful else []
     if denied := [one.key for one in found if _denied(one, shown=one.is_significant)]:
         sentences.append(f"Interval and p-value disagree about a difference of {_listed(denied)}; the p-value decides.")
     return " ".join(sentences)
+
+
+def _by_warnings(
+    names: Sequence[str], intervals: Sequence[Interval | Difference | TrackDifference]
+) -> dict[tuple[str, ...], list[str]]:
+    """The names of the intervals that have warnings, by these."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, one in zip(names, intervals, strict=True):
+        if one.warnings and not math.isnan(one.low):
+            found.setdefault(one.warnings, []).append(name)
+    return found
 
 
 def _with_reasons(doubtful: Mapping[tuple[str, ...], Sequence[str]], number: int) -> str:

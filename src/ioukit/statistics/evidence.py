@@ -27,9 +27,7 @@ from ioukit.statistics.student import t_quantile
 
 _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
 _NO_CHANGE = "no image changes the number, so its error is unknown"
-_BOOTSTRAP_SHORT = math.sqrt(
-    1.2
-)  # the bootstrap's error of a number is too small by so much; that of a difference is not
+_BOOTSTRAP_SHORT = math.sqrt(1.2)  # by so much is the bootstrap's error of a number too small; not of a difference
 _LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END = 1 / 3, 0.05, 1 / 4, 0.1
 
 
