@@ -73,7 +73,7 @@ def clusters_of_numbers(table: MatchTable, groups: ImageGroups, numbers: NamedNu
     """(Q,) how many clusters have objects that count for each number."""
     protocol = table.protocol
     areas = [protocol.area_of(one) for one in numbers.measures]
-    on = {area: ClassClusters.of(table, groups, area) for area in areas}
+    on = {area: ClassClusters.of(table, groups, area) for area in dict.fromkeys(areas)}
     found = [
         on[areas[column]].carriers(in_group(table.evaluated, protocol, numbers.measures[column].group))
         if of_class < 0
