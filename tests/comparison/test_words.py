@@ -19,6 +19,7 @@ from ioukit.comparison.words import (
     points,
     ranking_note,
     ranking_sentence,
+    sample_size,
     shortage_of,
     signed_points,
     threshold_text,
@@ -93,9 +94,9 @@ def test_fewer_images_than_there_are_would_not_do() -> None:
 def test_one_image() -> None:
     text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
     assert text.startswith("1 image cannot tell A and B apart; about 7 would,")
-    assert detectable_sentence(difference(), 1).endswith("of samples of 1 image.")
-    assert detectable_sentence(difference(detectable=NAN), 1) == ""
-    assert detectable_sentence(difference(), 5_000) == (
+    assert detectable_sentence(difference(), "1 image").endswith("of samples of 1 image.")
+    assert detectable_sentence(difference(detectable=NAN), "1 image") == ""
+    assert detectable_sentence(difference(), sample_size(5_000, 5_000)) == (
         "A true difference of 0.6 points of AP would show in 80 % of samples of 5,000 images."
     )
 
@@ -242,7 +243,7 @@ def test_thresholds() -> None:
 def test_plus_and_minus_are_explained_where_they_stand() -> None:
     for limits in ({}, {"low": -1.0}, {"high": 1.0}, {"low": NAN}):
         one = difference(detectable=NAN, **limits)
-        assert ("±" in verdict(one, ("A", "B"), 100, 1000)) == ("±" in verdict_notes(one, 100))
+        assert ("±" in verdict(one, ("A", "B"), 100, 1000)) == ("±" in verdict_notes(one, "100 images"))
 
 
 def test_whose_limits_are_doubtful() -> None:
@@ -281,11 +282,12 @@ def test_a_corrected_p_value_decides() -> None:
 
 
 def test_what_a_verdict_needs() -> None:
-    assert verdict_notes(difference(), 5_000).endswith(
-        "in 80 % of samples of 5,000 images. ± is half the 95 % interval; a point is 0.01."
+    sample = sample_size(40, 5_000)
+    assert verdict_notes(difference(), sample).endswith(
+        "in 80 % of samples of 40 clusters. ± is half the 95 % interval; a point is 0.01."
     )
-    assert verdict_notes(difference(difference=0.0), 5_000) == verdict_notes(difference(difference=NAN), 5_000) == ""
-    assert "±" not in verdict_notes(difference(low=NAN), 5_000)
+    assert verdict_notes(difference(difference=0.0), sample) == verdict_notes(difference(difference=NAN), sample) == ""
+    assert "±" not in verdict_notes(difference(low=NAN), sample)
 
 
 @pytest.mark.parametrize(

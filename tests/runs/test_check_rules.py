@@ -150,7 +150,7 @@ def rare_and_usual(images: int, *, found: bool) -> Evaluation:
 
 @pytest.mark.parametrize(
     ("images", "classes", "finding"),
-    [(2, ["rare"], "in doubt"), (4, ["rare"], "in doubt"), (7, ["rare"], "broken"),
+    [(1, ["rare"], "in doubt"), (2, ["rare"], "in doubt"), (4, ["rare"], "in doubt"), (7, ["rare"], "broken"),
      (5, ["rare", "usual"], "in doubt"), (9, ["rare", "usual"], "broken")],
 )  # fmt: skip
 def test_a_class_on_so_few_images_that_chance_explains_all_is_in_doubt(

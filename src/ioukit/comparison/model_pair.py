@@ -12,7 +12,15 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
 from ioukit.comparison.sides import same_boxes, same_but_for_order
 from ioukit.comparison.splitting import Parts
-from ioukit.comparison.words import change_sentences, leaning, outcome, threshold_text, verdict, verdict_notes
+from ioukit.comparison.words import (
+    change_sentences,
+    leaning,
+    outcome,
+    sample_size,
+    threshold_text,
+    verdict,
+    verdict_notes,
+)
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
@@ -109,7 +117,8 @@ class ModelPair(Frozen):
 
     def notes(self) -> str:
         """What the verdict needs to be understood; it may be empty."""
-        return verdict_notes(self.difference, self.comparison.num_images, alone=self.p_corrected is None)
+        sample = sample_size(self.comparison.num_clusters, self.comparison.num_images)
+        return verdict_notes(self.difference, sample, alone=self.p_corrected is None)
 
     def notebook_caption(self) -> str:
         """Which model is better."""

@@ -27,7 +27,15 @@ from ioukit._plain_values import plain_value
 from ioukit._progress import as_part
 from ioukit._words_and_colours import percent
 from ioukit.comparison.ranking_models import Ranking, ranking_of
-from ioukit.comparison.words import bias_sentence, interval_doubts, shortage_of, tests_in, verdict, verdict_notes
+from ioukit.comparison.words import (
+    bias_sentence,
+    interval_doubts,
+    sample_size,
+    shortage_of,
+    tests_in,
+    verdict,
+    verdict_notes,
+)
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.slices.results import csv_text
@@ -126,7 +134,8 @@ class Suite(Frozen):
             names = [*self.names, "the difference"][: len(self.intervals) + len(self.differences)]
             found.append(bias_sentence(self.intervals))
             found.append(interval_doubts(names, [*self.intervals, *self.differences], level))
-            found += [verdict_notes(one, self.num_images) for one in self.differences]
+            sample = sample_size(self.num_images, self.num_images)
+            found += [verdict_notes(one, sample) for one in self.differences]
         return [one for one in found if one]
 
     def text(self, *, width: int = 100) -> str:

@@ -104,13 +104,18 @@ def shortage_of(level: float, permutations: int, clusters: int, images: int, tes
         images: How many images there are.
         tests: By which number the smallest p-value is multiplied, as it is one of so many.
     """
-    few, least = pluralize(clusters, "image" if clusters == images else "cluster"), fewest_clusters(level, tests)
+    few, least = sample_size(clusters, images), fewest_clusters(level, tests)
     if clusters >= least:
         few, least = pluralize(permutations, "permutation"), fewest_permutations(level, tests)
         if permutations >= least:
             return ""
     pairs = " with so many pairs to compare" if tests > 1 else ""
     return f"{few} cannot show any difference{pairs}; at least {least:,} are needed"
+
+
+def sample_size(clusters: int, images: int) -> str:
+    """Of what size a sample is: ``"80 images"``, or ``"12 clusters"`` if images are drawn and exchanged in clusters."""
+    return pluralize(clusters, "image" if clusters == images else "cluster")
 
 
 def tests_in(models: int, correction: str) -> int:
@@ -267,26 +272,31 @@ def signed_points(value: float, digits: int = 2) -> str:
     return text[1:] if not float(text) else text
 
 
-def detectable_sentence(difference: Difference, num_images: int) -> str:
-    """How large a difference must be for this data to show it; empty if that is undefined."""
+def detectable_sentence(difference: Difference, sample: str) -> str:
+    """How large a difference must be for this data to show it; empty if that is undefined.
+
+    Args:
+        difference: The difference.
+        sample: The size of the data, see :func:`sample_size`.
+    """
     if not math.isfinite(difference.detectable) or difference.detectable <= 0:
         return ""
     size = points(difference.detectable, _digits(100 * difference.detectable))
-    samples = f"{percent(difference.power)} of samples of {pluralize(num_images, 'image')}"
-    return f"A true difference of {size} of {difference.key} would show in {samples}."
+    often = f"{percent(difference.power)} of samples of {sample}"
+    return f"A true difference of {size} of {difference.key} would show in {often}."
 
 
-def verdict_notes(difference: Difference, num_images: int, *, alone: bool = True) -> str:
+def verdict_notes(difference: Difference, sample: str, *, alone: bool = True) -> str:
     """What a verdict needs to be understood: how large a difference can be seen, and what ± is. It may be empty.
 
     Args:
         difference: The difference.
-        num_images: On how many images.
+        sample: The size of the data, see :func:`sample_size`.
         alone: Whether it is the only one. Among several, p-values are corrected, and a difference must be larger.
     """
     if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL:
         return ""
-    notes = [detectable_sentence(difference, num_images)] if alone else []
+    notes = [detectable_sentence(difference, sample)] if alone else []
     if _shows_error(difference):
         notes.append(interval_note(difference.level))
     return " ".join(filter(None, notes))

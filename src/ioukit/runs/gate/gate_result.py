@@ -217,4 +217,5 @@ def _shown(value: float, rule: Rule, allowed: bool | None = None, sign: str = ""
     if math.isnan(value):
         return "undefined"
     texts = (f"{value:{sign}.{digits}f}" for digits in range(4, 10))
+    texts = (text if float(text) else text.lstrip("+-") for text in texts)
     return next((text for text in texts if allowed in (None, rule.allows(Decimal(text)))), f"{value:{sign}}")

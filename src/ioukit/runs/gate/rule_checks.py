@@ -175,7 +175,7 @@ def _result(
             checks.append(RuleCheck(key, *numbers, _exact(rule, *numbers)))
             continue
         estimate = estimates.get((key, rule.compares))
-        if estimate is None or math.isnan(estimate.error + estimate.value):
+        if estimate is None or math.isnan(estimate.value):
             checks.append(RuleCheck(key, *numbers, "undefined"))
             continue
         bounds = _bounds(rule, estimate, certainties_of(rule, certainty, len(keys)))
@@ -189,6 +189,9 @@ def _result(
 
 def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) -> tuple[float, float]:
     """One-sided bounds; NaN if the two runs have the same number in every data set that was drawn."""
+    least = -float(rule.compares)
+    if math.isnan(estimate.error):  # one image, or cluster, with objects does not tell how another one would differ
+        return least, 1.0
     limits = estimate.limits_of_difference if rule.compares else estimate.limits
     low, high = (limits(2 * one - 1)[side] for side, one in enumerate(certainties))
     has_no_spread = high - low <= _ROUNDING
@@ -204,7 +207,7 @@ def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) ->
         low = min(low, estimate.value - shares[0] * (estimate.value + rule.compares))
         high = max(high, estimate.value + shares[1] * (1 - estimate.value))
     return (
-        low if estimate.shows(certainties[0]) else -float(rule.compares),
+        low if estimate.shows(certainties[0]) else least,
         high if estimate.shows(certainties[1]) else 1.0,
     )
 
