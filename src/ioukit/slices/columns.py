@@ -56,7 +56,7 @@ def values_of(given: npt.NDArray[Any], name: str) -> Values:
         raise ValueError(f"column {name!r} must have the shape (N,), got {given.shape}")
     no = np.zeros(len(given), np.bool_)
     if given.dtype.kind in "iuf":
-        data = given.astype(np.float64)
+        data = given.astype(np.float64) + 0.0  # so that -0 is 0
         return Values(data, np.isnan(data), no)
     if given.dtype.kind == "b":
         return Values(given, no, no)

@@ -17,6 +17,8 @@ from ioukit.slices.columns import Column, values_of
 
 Positions: TypeAlias = npt.NDArray[np.intp]
 
+SIZE = "size"
+"""The name of the column ``area``, cut by the area ranges of the protocol."""
 _BORDER = 1.0
 """A box closer to the border of its image than this touches it, in pixels."""
 _ANY_OVERLAP = 1e-300

@@ -225,8 +225,8 @@ def column_values(table: Table, name: str) -> Values:
     no = np.zeros(len(table), np.bool_)
     if missing.all():
         return missing_values(len(table), np.str_)
-    numbers, good = table.numbers(name)
-    if good.all() and not (isinstance(column, np.ndarray) and column.dtype.kind == "b"):
+    numbers = table.numbers(name)[0] + 0.0  # so that -0 is 0; infinite numbers are numbers here, too
+    if (~np.isnan(numbers) | missing).all() and not (isinstance(column, np.ndarray) and column.dtype.kind == "b"):
         return Values(numbers, missing, no)
     texts = table.texts(name)
     truths = [_TRUTHS.get(text.lower()) for text in texts]

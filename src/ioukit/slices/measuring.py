@@ -16,8 +16,8 @@ from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import ObjectPart, tables_of_objects
-from ioukit.slices.parts import Bins, Part, listed_parts
-from ioukit.slices.results import Slice, SliceNumbers
+from ioukit.slices.parts import Bins, Part, listed_parts, notes_on_the_rest
+from ioukit.slices.results import FEWEST_CLUSTERS, Slice, SliceNumbers
 from ioukit.slices.scene import Scene
 from ioukit.statistics import Interval, repeat_images
 from ioukit.statistics.class_clusters import clusters_of_numbers
@@ -81,8 +81,9 @@ def slice_numbers(
     Returns:
         The slices, in the order of ``by``. Intervals come from leaving out images of the whole data set (the
         jackknife), the same for all slices, and Student's t distribution. They are about other slices of as many
-        images: AP of few images is higher than AP of many. A slice whose objects are in one cluster has no intervals,
-        and neither has one whose number no image changes, such as one in which every object is missed.
+        images: AP of few images is higher than AP of many. A slice whose objects are in fewer than five images, or
+        clusters, has no intervals, and neither has one whose number no image changes, such as one in which every object
+        is missed.
 
     Raises:
         ValueError: If there is no such column or number, a condition or bins are invalid, ``b`` was made on other data,
@@ -105,7 +106,8 @@ def slice_numbers(
         check_count(replicates=replicates)
     if b is not None:
         check_same_ground_truth(evaluation, b)
-    asked: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
+    given: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
+    asked = [one for at, one in enumerate(given) if one not in given[:at]]
     models = [Scene(one, tables, image_column) for one in (evaluation, b) if one is not None]
     parts = [listed_parts(scene, asked, bins) for scene in models]
     numbers = named_numbers(
@@ -128,7 +130,7 @@ def slice_numbers(
         level=level,
         replicates=replicates,
         seed=seed,
-        notes=tuple(models[0].notes),
+        notes=(*models[0].notes, *notes_on_the_rest(models[0], asked, parts[0])),
         whole_of_b={} if b is None else _by_key(numbers, numbers.observed(b)),
     )
 
@@ -210,11 +212,14 @@ class _Measurement:
         left = [self._without(each.inside, each.images_inside) for each in models]
         of_rest, left_of_rest = self._observed(first.rest), self._without(first.rest, first.images_of_rest)
         on = self._clusters(first.inside, first.images_inside)
-        told = [np.where(_changes(each), on, 0) for each in left]
-        told_of_rest = np.where(_changes(left_of_rest), self._clusters(first.rest, first.images_of_rest), 0)
+        on_rest = self._clusters(first.rest, first.images_of_rest)
+        # The difference needs both numbers to tell something of other images.
+        on_both = np.minimum(np.where(_changes(left[0]), on, 0), np.where(_changes(left_of_rest), on_rest, 0))
         difference = inside[0] - of_rest
         if part.level == "image" and self.left_out is not None:
             difference = difference - self._chance_difference(int(part.chosen[self.scene.evaluated].sum()))
+        if part.shares_false_positives:
+            difference = np.where(self._by_recall, difference, np.nan)
         images, objects, share = counts_of(self.scene, part, first.inside)
         return Slice(
             name=part.name,
@@ -225,12 +230,18 @@ class _Measurement:
             objects=objects,
             share=share,
             shares_false_positives=part.shares_false_positives,
-            numbers=self._intervals(inside[0], left[0], told[0], 0.0),
+            numbers=self._intervals(inside[0], left[0], on, 0.0),
             rest=_by_key(self.numbers, of_rest),
-            differences=self._intervals(difference, left[0] - left_of_rest, np.minimum(told[0], told_of_rest), -1.0),
-            of_b={} if len(models) == 1 else self._intervals(inside[1], left[1], told[1], 0.0),
-            changes={} if len(models) == 1 else self._change(inside[1] - inside[0], left[1] - left[0], on),
+            differences=self._intervals(difference, left[0] - left_of_rest, on_both, -1.0),
+            of_b={} if len(models) == 1 else self._intervals(inside[1], left[1], on, 0.0),
+            changes={} if len(models) == 1 else self._intervals(inside[1] - inside[0], left[1] - left[0], on, -1.0),
         )
+
+    @property
+    def _by_recall(self) -> npt.NDArray[np.bool_]:
+        """(Q,) which numbers no false positive changes."""
+        quantities = [one.quantity for one in self.numbers.measures]
+        return np.array([quantities[column] == "AR" for column in self.numbers.columns.tolist()])
 
     def _observed(self, table: MatchTable) -> Floats:
         return self.numbers.observed(Evaluation.from_table(table, threads=self.threads))
@@ -246,27 +257,18 @@ class _Measurement:
         """(Q,) how many clusters have objects that count for each number."""
         return clusters_of_numbers(table, self.groups.take(images), self.numbers)
 
-    def _change(self, observed: Floats, left: Floats, on: npt.NDArray[np.intp]) -> dict[str, Interval]:
-        """The intervals of changes: that no image changes one tells something only if there is none at all."""
-        return self._intervals(observed, left, np.where(_changes(left) | (observed == 0), on, 0), -1.0)
-
     def _intervals(
         self, observed: Floats, left: Floats, clusters: npt.NDArray[np.intp], lowest: float
     ) -> dict[str, Interval]:
         """Intervals of (Q,) numbers that depend on so many clusters.
 
-        One cluster does not show how much another one would differ.
+        There is none if no image changes a number, also where two models agree, as they may differ on others.
         """
         stratum = np.zeros(0, np.intp) if self.left_out is None else self.left_out.stratum
+        told = np.where(_changes(left) & (clusters >= FEWEST_CLUSTERS), clusters, 0)
         return {
             key: interval_of_left_out(
-                float(observed[at]),
-                left[:, at],
-                stratum,
-                int(clusters[at]) if len(left) else 0,
-                key=key,
-                level=self.level,
-                lowest=lowest,
+                float(observed[at]), left[:, at], stratum, int(told[at]), key=key, level=self.level, lowest=lowest
             )
             for at, key in enumerate(self.numbers.keys)
         }
@@ -276,13 +278,15 @@ class _Measurement:
 
         Under a fair coin, it would be 0 for a mean over images. AP is not such a mean: of few images, it is higher.
         """
+        images = len(self.scene.evaluation.matches.image_ids)
+        if 2 * count >= images:  # the rest of such a set is a random set, too; of two halves, none is above the other
+            return -self._chance_difference(images - count) if 2 * count > images else np.zeros(len(self.numbers.keys))
         if count not in self._by_chance:
-            table = self.scene.evaluation.matches
-            images = len(table.image_ids)
             stream = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(2, count)))
             chosen = np.zeros((_SPLITS, images), np.uint16)
             for row in chosen:
                 row[stream.choice(images, count, replace=False)] = 1
+            table = self.scene.evaluation.matches
             made = [self.numbers.replicated(table, one, self.threads) for one in (chosen, 1 - chosen)]
             self._by_chance[count] = _mean_of_defined(made[0] - made[1])  # an empty set has no numbers
         return self._by_chance[count]

@@ -12,16 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Flags
+from ioukit._checks import pluralize
 from ioukit.slices.columns import Column, Level, Values
-from ioukit.slices.computed import size_ranges
+from ioukit.slices.computed import SIZE, size_ranges
 from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import check_object_parts
 from ioukit.slices.scene import Scene
 
 Bins: TypeAlias = Mapping[str, int | Sequence[float] | Mapping[str, tuple[float, float]]]
-
-SIZE = "size"
-"""The name of the column ``area``, cut by the area ranges of the protocol."""
 
 _MOST_VALUES = 50
 _FEW = 8
@@ -90,6 +88,26 @@ def listed_parts(scene: Scene, asked: Sequence[str | Expression], bins: Bins | N
     if any(part.level == "object" for part in parts):
         check_object_parts(scene.evaluation.protocol)
     return parts
+
+
+def notes_on_the_rest(scene: Scene, asked: Sequence[str | Expression], parts: Sequence[Part]) -> list[str]:
+    """For each column, how many images or objects are in none of its parts."""
+    table, notes = scene.evaluation.matches, []
+    for by in asked:
+        column = None if isinstance(by, Expression) else scene.columns.get("area" if by == SIZE else by)
+        if column is None:
+            continue  # a condition says itself what it leaves out
+        of_images = column.level == "image"
+        rows = scene.evaluated if of_images else table.objects.row[~table.ignores(table.protocol.main_area)]
+        chosen = np.zeros(scene.rows(column.level), np.bool_)
+        for part in parts:
+            chosen |= part.chosen if part.by == by else False
+        if left := int((~chosen[rows]).sum()):
+            counted = pluralize(len(rows), "image" if of_images else "object")
+            notes.append(
+                f"{left:,} of {counted} are in no slice of {by}: they have no value, or one outside of its ranges"
+            )
+    return notes
 
 
 def check_bins(bins: Bins | None, asked: Sequence[str | Expression]) -> None:
@@ -215,12 +233,19 @@ def _edges(by: str, known: npt.NDArray[np.float64], bins: Any) -> list[float]:
             raise ValueError(f"the number of bins of {by!r} must be from 1 to {_MOST_VALUES}, got {count}")
         if not len(known):
             return []
-        inner = np.unique(np.quantile(known, np.arange(1, count) / count)).tolist()
-        return [-math.inf, *(edge for edge in inner if edge > known.min()), math.inf]
-    edges = np.asarray(bins, np.float64)
-    if edges.ndim != 1 or len(edges) < 2 or np.isnan(edges).any() or not (edges[1:] > edges[:-1]).all():
+        finite = np.sort(known[np.isfinite(known)])
+        if not len(finite):
+            return [-math.inf, math.inf]
+        edges = np.unique(np.quantile(finite, np.arange(1, count) / count))
+        if count > 1 and edges[-1] == finite[0] < finite[-1]:  # most rows have the lowest value
+            edges = np.append(edges, finite[np.searchsorted(finite, finite[0], "right")])
+        below = np.searchsorted(finite, edges)
+        inner = edges[np.diff(below, prepend=0) > 0].tolist()  # no range without a value
+        return [-math.inf, *inner, math.inf]
+    given = np.asarray(bins, np.float64)
+    if given.ndim != 1 or len(given) < 2 or np.isnan(given).any() or not (given[1:] > given[:-1]).all():
         raise ValueError(f"edges of the bins of {by!r} must be at least two rising numbers, got {bins!r}")
-    return [float(edge) for edge in edges]
+    return [float(edge) for edge in given]
 
 
 def _between(edges: Sequence[float], *, whole: bool) -> Iterator[tuple[str, float, float]]:

@@ -19,15 +19,19 @@ from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm
 
+FEWEST_CLUSTERS = 5
+"""On how many images, or clusters, the objects of a slice with limits are. On fewer, limits would be so wide that they
+tell little: those of a difference would hold in 99 to 100 %."""
+SPLIT = "it differs within a cluster"
+"""The end of a note on a column that makes no slices of images."""
 _SHARED = (
     "* detections without a match count as false positives in these slices and in the rest, because nobody knows where "
-    "they belong; compare their AP between models, not with other slices"
+    "they belong; compare their AP between models. It has no difference to the rest (-)"
 )
-
-
-_NO_INTERVAL = "no interval (-): the objects that count are in one image or cluster, or no image changes the number"
-
-
+_NO_INTERVAL = (
+    f"no interval (-): the objects that count are in fewer than {FEWEST_CLUSTERS} images or clusters, or no image "
+    "changes the number"
+)
 _PLAIN = ("name", "by", "value", "level", "images", "objects", "share", "shares_false_positives")
 """The fields of a slice that are no numbers of the detector."""
 
@@ -54,14 +58,15 @@ class Slice:
     """Whether detections without a match count as false positives of this slice and of the rest, because it is not
     known where they belong. AP is then too low in a small slice; recall does not depend on it."""
     numbers: Mapping[str, Interval]
-    """The numbers of the slice by key, with intervals; without limits if its objects are in one cluster, or if no image
-    changes the number."""
+    """The numbers of the slice by key, with intervals; without limits if its objects are in fewer than five images, or
+    clusters, or if no image changes the number."""
     rest: Mapping[str, float]
     """The same numbers of all other images or objects."""
     differences: Mapping[str, Interval]
     """The numbers of the slice minus those of the rest, with intervals. AP of few images is higher than AP of many, by
     chance alone; so for a slice of images, the mean difference of random sets of as many images is taken off, if there
-    are replicates. AP of few objects is higher in the same way, and is not corrected."""
+    are replicates. AP of few objects is higher in the same way, and is not corrected. NaN if the slice
+    :attr:`shares_false_positives` and the number depends on them."""
     of_b: Mapping[str, Interval] = field(default_factory=dict)
     """The numbers of the second model on the slice, if there is one."""
     changes: Mapping[str, Interval] = field(default_factory=dict)
@@ -279,7 +284,7 @@ class WorstSlice:
     objects: int
     """How many objects it has that count."""
     share: float
-    """The share of the objects that count which it has, within [0, 1]."""
+    """The share of the images, or of the objects, that it has, within [0, 1]."""
     key: str
     """The number that was looked at."""
     value: float
@@ -316,12 +321,14 @@ class WorstSlices(Shown):
     """The least number of objects in a slice, and outside of it."""
     permutations: int
     """How many permutations the p-values are made of."""
+    permutations_needed: int
+    """How many a slice needs to be found at this level, whatever the data."""
     seed: int
     """The seed of the random numbers."""
     two_models: bool
     """Whether the slices are those on which a second model is worse than the first."""
     num_found: int
-    """How many slices chance does not explain, those that are not listed included."""
+    """How many slices chance does not explain."""
     notes: tuple[str, ...] = ()
     """What was left out, and what a user should know about the data."""
 
@@ -333,7 +340,7 @@ class WorstSlices(Shown):
 
     @property
     def found(self) -> tuple[WorstSlice, ...]:
-        """The listed slices that chance does not explain: their adjusted p-value is at most ``1 - level``."""
+        """The slices that chance does not explain: their adjusted p-value is at most ``1 - level``. All are listed."""
         return tuple(one for one in self.slices if one.adjusted_p_value <= alarm(self.level))
 
     def to_dict(self) -> dict[str, Any]:
@@ -344,6 +351,7 @@ class WorstSlices(Shown):
             "level": self.level,
             "least_objects": self.least_objects,
             "permutations": self.permutations,
+            "permutations_needed": self.permutations_needed,
             "seed": self.seed,
             "two_models": self.two_models,
             "slices": [{name: plain_value(value) for name, value in _row(one).items()} for one in self.slices],
@@ -359,22 +367,36 @@ class WorstSlices(Shown):
         return csv_text([_row(one) for one in self.slices])
 
     def table(self, *, width: int | None = None) -> str:
-        """A line in words, then a row per slice; the line alone if no slice is large enough.
+        """A line in words, then a row per slice, and what to know of them; the line alone if no slice is large enough.
 
         Args:
             width: How long lines may be: columns are left out until they fit.
         """
         if not self.looked_at:
             least = pluralize(self.least_objects, "object")
-            return f"no slice was compared: none has at least {least} inside and outside"
+            which = " that differs within no cluster" if any(note.endswith(SPLIT) for note in self.notes) else ""
+            return f"no slice was compared: none{which} has at least {least} inside and outside"
+        lines = [self._verdict()]
+        if self.slices:
+            lines.append(aligned(self._rows(), width=width, drop=(8, 1, 4, 5, 7, 2)))
+        if named := ", ".join(printable(one.name) for one in self.found if one.low <= 0 <= one.high):
+            lines.append(f"the adjusted p-value decides, though the interval contains 0: {named}")
+        return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        sure = f"with {percent(self.level)} certainty for the whole search"
+        slices = f"{pluralize(self.looked_at, 'slice')} of at least {pluralize(self.least_objects, 'object')}"
+        if self.permutations < self.permutations_needed:
+            few = pluralize(self.permutations, "permutation")
+            return f"{slices}: {few} cannot show any, {sure}; at least {self.permutations_needed:,} are needed"
         compared = "the second model is worse there than the first"
         if not self.two_models:
             compared = "the detector is worse there than elsewhere"
-        line = (
-            f"{pluralize(self.looked_at, 'slice')} of at least {pluralize(self.least_objects, 'object')}: "
-            f"{self.num_found or 'none'} {'show' if self.num_found > 1 else 'shows'} that {compared}, with "
-            f"{percent(self.level)} certainty for the whole search"
+        return (
+            f"{slices}: {self.num_found or 'none'} {'show' if self.num_found > 1 else 'shows'} that {compared}, {sure}"
         )
+
+    def _rows(self) -> list[list[str]]:
         names = ("A", "B") if self.two_models else ("expected", "value")
         rows = [["slice", "images", "objects", "measure", *names, "difference", "interval", "p", "adjusted p"]]
         for one in self.slices:
@@ -393,7 +415,7 @@ class WorstSlices(Shown):
                     number_text(one.adjusted_p_value),
                 ]
             )
-        return f"{line}\n{aligned(rows, width=width, drop=(8, 1, 4, 5, 7, 2))}" if self.slices else line
+        return rows
 
     def __repr__(self) -> str:
         return f"WorstSlices({self.num_found} found of {pluralize(self.looked_at, 'slice')})"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import Evaluation
 from ioukit.slices.columns import Column, Level, Values, near_names, unknown_values, values_of
-from ioukit.slices.computed import computed_columns
+from ioukit.slices.computed import SIZE, computed_columns
 from ioukit.slices.image_table import image_columns
 
 Positions: TypeAlias = npt.NDArray[np.intp]
@@ -50,6 +50,8 @@ class Scene:
         for each in listed if tables is not None else ():
             found = image_columns(each, self.labels, names, image_column)
             self.notes += found.notes
+            taken = [name for name in found.columns if name in self.columns or name == SIZE]
+            self.notes += [f"{name} is the column of the table, which hides the other one" for name in taken]
             self.columns |= {
                 name: Column(name, "image", "table", lambda values=values: values)  # type: ignore[misc]
                 for name, values in found.columns.items()
@@ -185,6 +187,9 @@ def slice_columns(
                 meaning=column.meaning or _ORIGINS[column.origin],
             )
         )
+        if column.name == "area" and SIZE not in scene.columns:
+            meaning = "The area, cut by the area ranges of the protocol; in a condition, name area."
+            found.append(dataclasses.replace(found[-1], name=SIZE, meaning=meaning))
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,15 @@ from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.protocols import Protocol
 from ioukit.slices.columns import Values
+from ioukit.slices.computed import SIZE
 from ioukit.slices.expression import Expression
 from ioukit.slices.measuring import PartTables, counts_of, part_tables
-from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, listed_parts
-from ioukit.slices.results import WorstSlice, WorstSlices
+from ioukit.slices.parts import Bins, Part, as_objects, both, check_bins, listed_parts
+from ioukit.slices.results import FEWEST_CLUSTERS, SPLIT, WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
 from ioukit.statistics.class_clusters import clusters_of_numbers
-from ioukit.statistics.detectable import alarm
+from ioukit.statistics.detectable import alarm, fewest_permutations
 from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import named_numbers
 from ioukit.statistics.resampling import Labels, LeftOut, image_groups
@@ -39,7 +41,7 @@ from ioukit.statistics.student import standard_normal, t_quantile
 
 _CLEARLY = standard_normal.inv_cdf(0.95)
 """In standard errors: how much worse a slice by two columns is than the slices that it is part of."""
-_FEWEST = 10
+_FEWEST_BY_RECALL = 10
 """Clusters that limits of the recall of objects need; on fewer, they are too narrow."""
 
 
@@ -95,7 +97,7 @@ def worst_slices(
         level: One minus the probability of a false alarm, within (0, 1); and the probability of the limits.
         least_objects: Slices with fewer objects that count, inside or outside, are not looked at.
         most_slices: The largest number of slices. Of those by two columns, the ones with the most objects are kept.
-        most_shown: How many slices are returned, the worst first.
+        most_shown: How many slices are returned, the worst first; more if chance does not explain more.
         permutations: How many random data sets the p-values are made of. The smallest p-value is one over this number
             plus one, and twice that if there are slices of both levels.
         replicates: Of how many data sets the limits of differences of images are made, as for :func:`slice_numbers`.
@@ -146,25 +148,27 @@ def worst_slices(
     trials = list(progress.over(search.trials(), permutations))
     alone, together = search.p_values(trials)
     worse = search.worse(found, trials)
-    shown = search.rows(found, worse, trials, alone, together, most_shown, level, replicates)
-    rows = tuple(progress.over(shown, replicates))
-    if len(rows) < most_rows:
-        progress.add((most_rows - len(rows)) * replicates)
+    num_found = int((together[worse] <= alarm(level)).sum())
+    num_listed = min(max(most_shown, num_found), len(worse))
+    listed_rows = search.rows(found, worse, trials, alone, together, num_listed, level, replicates)
+    rows = tuple(progress.over(listed_rows, most_rows * replicates / max(num_listed, 1)))
+    if not rows:
+        progress.add(most_rows * replicates)
     if any(math.isnan(one.low) for one in rows):
         noun = "image" if groups.each_image else "cluster"
-        notes.append(
-            f"there are no limits for slices of objects on fewer than {_FEWEST} {noun}s, nor for slices on one {noun}: "
-            "so few do not show how much others would differ"
-        )
+        of_objects = f"slices of objects on fewer than {_FEWEST_BY_RECALL} {noun}s, nor for other " if b is None else ""
+        slices = f"{of_objects}slices on fewer than {FEWEST_CLUSTERS} {noun}s"
+        notes.append(f"there are no limits for {slices}: so few do not show how much others would differ")
     return WorstSlices(
         slices=rows,
         looked_at=len(found),
         level=level,
         least_objects=least_objects,
         permutations=permutations,
+        permutations_needed=fewest_permutations(level, max(len(search.families), 1)),
         seed=seed,
         two_models=b is not None,
-        num_found=int((together[worse] <= alarm(level)).sum()),
+        num_found=num_found,
         notes=(*scenes[0].notes, *notes),
     )
 
@@ -208,13 +212,16 @@ class _Search:
     def p_values(self, trials: Sequence[Trial]) -> tuple[Floats, Floats]:
         """(S,) p-values of each slice alone, and for all slices together."""
         alone, together = np.full(len(trials), np.nan), np.full(len(trials), np.nan)
-        levels = np.array([part.level if not self._two else "" for part in self._parts[0]])
-        families = np.unique(levels)
-        for family in families:
-            rows = np.flatnonzero(levels == family).tolist()
+        for rows in self.families:
             alone[rows], of_family = adjusted([trials[row] for row in rows])
-            together[rows] = np.minimum(of_family * len(families), 1.0)
+            together[rows] = np.minimum(of_family * len(self.families), 1.0)
         return alone, together
+
+    @cached_property
+    def families(self) -> list[list[int]]:
+        """The positions of slices that are compared by the same number, on the same random data."""
+        levels = np.array([part.level if not self._two else "" for part in self._parts[0]], np.str_)
+        return [np.flatnonzero(levels == family).tolist() for family in np.unique(levels)]
 
     def worse(self, found: Sequence[Candidate], trials: Sequence[Trial]) -> list[int]:
         """The positions of the slices that are worse than expected, and than the slices that they are part of."""
@@ -240,17 +247,17 @@ class _Search:
         # Undefined p-values come last: as keys they would leave all others in disorder.
         shown = sorted(worse, key=lambda at: (np.isnan(alone[at]), together[at], alone[at], trials[at].score))[:most]
         left_out = self._chance.groups.left_out(self._chance.seed, replicates)
-        objects = int((~self._table.ignores(self._table.protocol.main_area)).sum())
         for at, made in zip(shown, self._made(shown), strict=True):
             part, trial = found[at].part, trials[at]
             of_recall = part.level == "object" and not self._two
             low, high = self._limits(trial, made, left_out, level, of_recall=of_recall)
+            images, objects, share = counts_of(self._scenes[0], part, made[0].inside)
             yield WorstSlice(
                 name=part.name,
                 level=part.level,
-                images=counts_of(self._scenes[0], part, made[0].inside)[0],
-                objects=found[at].objects,
-                share=found[at].objects / max(objects, 1),
+                images=images,
+                objects=objects,
+                share=share,
                 key=self._recall_key if of_recall else self._chance.numbers.keys[0],
                 value=trial.value,
                 expected=trial.expected,
@@ -289,8 +296,8 @@ class _Search:
         if not of_recall:
             groups = self._chance.groups.take(images)
             clusters = int(clusters_of_numbers(made[0].inside, groups, self._chance.numbers)[0])
-        if clusters < (_FEWEST if of_recall else 2):
-            return math.nan, math.nan  # so few clusters do not show how much another one would differ
+        if clusters < (_FEWEST_BY_RECALL if of_recall else FEWEST_CLUSTERS):
+            return math.nan, math.nan
         if of_recall:
             half = t_quantile((1 + level) / 2, clusters - 1) * trial.standard_error
             return difference - half, difference + half
@@ -298,7 +305,8 @@ class _Search:
         values = [self._chance.replicated(one.inside, weights) for one in made]
         left = values[-1] - (values[0] if self._two else 0.0)
         found = interval_of_left_out(difference, left, left_out.stratum, clusters, key="", level=level, lowest=-1.0)
-        return found.low, found.high
+        # That no image changes the number says nothing of others.
+        return (found.low, found.high) if found.low < found.high else (math.nan, math.nan)
 
 
 def _is_recall(protocol: Protocol, measure: Measure) -> bool:
@@ -360,7 +368,7 @@ def candidates(
             split[part.by] = None
             continue
         found.append(Candidate(part, objects))
-    notes += [f"{name} is left out: it differs within a cluster" for name in split]
+    notes += [f"{name} is left out: {SPLIT}" for name in split]
     if pairs:
         more = list(_pairs(scene, found, rows, least_objects))
         room = max(most_slices - len(found), 0)

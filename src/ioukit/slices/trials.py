@@ -66,9 +66,9 @@ class Trial:
     loss: float
     """How much worse the number is than what it is compared with; above 0 if it is worse."""
     standard_error: float
-    """How far chance moves the difference; NaN if that is not known."""
+    """How far other images move the difference; NaN if that is not known."""
     score: float
-    """Minus the loss over the standard error: the lower, the worse; NaN if it is undefined."""
+    """Minus the loss, in units of what chance does: the lower, the worse; NaN if it is undefined."""
     by_chance: Floats
     """(B,) the same score for each of B random data without an effect; the same data for all slices."""
     clusters: int = 0
@@ -102,29 +102,31 @@ def of_random_images(table: MatchTable, chosen: Flags, value: float, chance: Cha
 def of_recall(inside: MatchTable, rest: MatchTable, chance: Chance) -> Trial:
     """Compare the recall of some objects with that of the others, averaged over classes.
 
-    What chance does is found by giving what each cluster adds to the difference a random sign (the wild bootstrap). If
-    all objects of a side are in one cluster, it is not known: nothing shows how much another cluster would differ.
+    What chance does is found by giving what each cluster adds to the difference a random sign, where both have the
+    same recall (the wild bootstrap, with its null hypothesis imposed). With recalls of their own, a few clusters that
+    are far from all others would look alike, and chance too small. If all objects of a side are in one cluster, it is
+    not known: nothing shows how much another cluster would differ.
 
     Args:
         inside: The matches of the objects.
         rest: The matches of the others.
         chance: The clusters, and how many times.
 
-    Source: Chernozhukov, Chetverikov and Kato, Gaussian approximations and multiplier bootstrap for maxima of sums of
+    Sources: Cameron, Gelbach and Miller, Bootstrap-based improvements for inference with clustered errors, 2008.
+    Chernozhukov, Chetverikov and Kato, Gaussian approximations and multiplier bootstrap for maxima of sums of
     high-dimensional random vectors, 2013.
     """
     found = recall_difference(inside, rest)
     cluster, count = chance.groups.cluster, chance.groups.num_clusters
-    influence = np.bincount(cluster, found.influence, count)
-    error = math.sqrt(float((influence**2).sum()) * count / max(count - 1, 1))
+    apart, alike = (np.bincount(cluster, each, count) for each in (found.influence, found.influence_if_alike))
     clusters = min(len(np.unique(cluster[images])) for images in found.images)
-    if clusters < 2:
-        error = math.nan
     stream = np.random.default_rng(np.random.SeedSequence(chance.seed, spawn_key=(_SIGNS,)))
     signs = (stream.integers(0, 2, count) * 2.0 - 1.0 for _ in range(chance.permutations))
-    drawn = np.array([float(influence @ each) for each in signs])
-    trial = _trial(found.recall, found.recall - found.difference, error, drawn)
-    return dataclasses.replace(trial, clusters=clusters)
+    drawn = np.array([float(alike @ each) for each in signs])
+    by_chance = math.sqrt(float((alike**2).sum())) if clusters > 1 else math.nan
+    trial = _trial(found.recall, found.recall - found.difference, by_chance, drawn)
+    error = math.sqrt(float((apart**2).sum()) * count / max(count - 1, 1)) if clusters > 1 else math.nan
+    return dataclasses.replace(trial, standard_error=error, clusters=clusters)
 
 
 def of_swapped_models(
@@ -198,7 +200,10 @@ class RecallDifference(NamedTuple):
     difference: float
     """It minus the recall of the others; NaN if no class has both."""
     influence: Floats
-    """(I,) what each image adds to the difference: the sum of their squares is its variance."""
+    """(I,) what each image adds to the difference, around the recall of each side: the sum of their squares is its
+    variance."""
+    influence_if_alike: Floats
+    """(I,) what each adds to it around the recall of both together: their sum is the difference."""
     images: tuple[Flags, Flags]
     """(I,) whether each image has some of the objects, and whether it has some of the others; of the classes that both
     have."""
@@ -243,22 +248,26 @@ def recall_difference(inside: MatchTable, rest: MatchTable) -> RecallDifference:
     images = len(inside.image_ids)
     if not weight.any():
         none = np.zeros(images, np.bool_)
-        return RecallDifference(math.nan, math.nan, np.zeros(images), (none, none))
+        return RecallDifference(math.nan, math.nan, np.zeros(images), np.zeros(images), (none, none))
     weight /= weight.sum()
+    of_both = np.divide(sides[0].found + sides[1].found, total, out=np.zeros(len(total)), where=total > 0)
     recalls, influences = [], []
     for side, count in zip(sides, counts, strict=True):
         each = np.divide(weight, count, out=np.zeros(len(count)), where=(weight > 0) & (count > 0))
         recall = np.divide(side.found, count, out=np.zeros(len(count)), where=count > 0)
         recalls.append(float((weight * recall).sum()))
         gained = np.bincount(side.match_image, each[side.match_class] * side.match_share, images)
-        expected = np.bincount(side.object_image, (each * recall)[side.object_class], images)
-        influences.append(gained - expected)
+        influences.append(
+            [
+                gained - np.bincount(side.object_image, (each * expected)[side.object_class], images)
+                for expected in (recall, of_both)
+            ]
+        )
     with_objects = [
         np.bincount(side.object_image[weight[side.object_class] > 0], minlength=images) > 0 for side in sides
     ]
-    return RecallDifference(
-        recalls[0], recalls[0] - recalls[1], influences[0] - influences[1], (with_objects[0], with_objects[1])
-    )
+    apart, alike = (one - other for one, other in zip(*influences, strict=True))
+    return RecallDifference(recalls[0], recalls[0] - recalls[1], apart, alike, (with_objects[0], with_objects[1]))
 
 
 def _recalled(table: MatchTable) -> _Recalled:

@@ -17,7 +17,7 @@ from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.statistics.evidence import Estimate, Evidence
+from ioukit.statistics.evidence import Estimate, Evidence, limits_of_share
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 from ioukit.statistics.spread import jackknifed
@@ -225,7 +225,8 @@ def interval_of_left_out(
         clusters: How many clusters the number depends on.
         key: Its name.
         level: The probability with which the interval should hold the number of other images, within (0, 1).
-        lowest: The lowest value of such a number; the highest one is 1.
+        lowest: The lowest value of such a number; the highest one is 1. Limits of a number from 0 to 1 are farther away
+            on the side of 1/2.
     """
     low = high = error = math.nan
     if clusters > 1 and not math.isnan(value):
@@ -233,6 +234,8 @@ def interval_of_left_out(
         error = math.sqrt(float(variance[0]))
         half = t_quantile((1 + level) / 2, min(max(float(df[0]), 1.0), clusters - 1)) * error
         low, high = max(lowest, value - half), min(1.0, value + half)
+        if lowest == 0:
+            low, high = limits_of_share(value, value, half)
     undefined = float(np.isnan(left).mean()) if len(left) else math.nan
     return Interval(key, value, low, high, level, error, "t", len(left), undefined)
 

@@ -60,11 +60,13 @@ class Estimate(NamedTuple):
 
     def limits(self, level: float) -> tuple[float, float]:
         """The limits for a number from 0 to 1 on endlessly many images."""
-        return self._of_share(self.value - self.bias, self._half(math.hypot(self.error, self.doubt), level))
+        return limits_of_share(
+            self.value, self.value - self.bias, self._half(math.hypot(self.error, self.doubt), level)
+        )
 
     def limits_of_another_set(self, level: float) -> tuple[float, float]:
         """The limits for a number from 0 to 1 on another set of as many images."""
-        return self._of_share(self.value, self._half(math.sqrt(2) * self.error, level))
+        return limits_of_share(self.value, self.value, self._half(math.sqrt(2) * self.error, level))
 
     def limits_of_difference(self, level: float) -> tuple[float, float]:
         """The limits for the difference of two numbers from 0 to 1 on endlessly many images."""
@@ -74,20 +76,26 @@ class Estimate(NamedTuple):
     def _half(self, error: float, level: float) -> float:
         return t_quantile((1 + level) / 2, self.df) * error
 
-    def _of_share(self, centre: float, half: float) -> tuple[float, float]:
-        """Limits that are farther away on the side of 1/2: a number near 0 or 1 also has too small an error there.
 
-        They are those true values from which ``centre`` is one half-width away, if the variance of a number depends on
-        its value as that of a share does.
+def limits_of_share(value: float, centre: float, half: float) -> tuple[float, float]:
+    """Limits that are farther away on the side of 1/2: a number near 0 or 1 also has too small an error there.
 
-        Source: Wilson, Probable inference, the law of succession, and statistical inference, 1927.
-        """
-        largest = self.value * (1 - self.value)  # that of one image that is right or wrong
-        if not largest > 0:
-            return _within(0.0, centre, half)
-        square = half**2 / largest
-        middle = (centre + square / 2) / (1 + square)
-        return _within(0.0, middle, math.sqrt(square * (centre * (1 - centre) + square / 4)) / (1 + square))
+    They are those true values from which ``centre`` is one half-width away, if the variance of a number depends on its
+    value as that of a share does.
+
+    Args:
+        value: The number of the data, from 0 to 1.
+        centre: What the limits are around, such as the number without its bias.
+        half: The half-width of an interval around it.
+
+    Source: Wilson, Probable inference, the law of succession, and statistical inference, 1927.
+    """
+    largest = value * (1 - value)  # that of one image that is right or wrong
+    if not largest > 0:
+        return _within(0.0, centre, half)
+    square = half**2 / largest
+    middle = (centre + square / 2) / (1 + square)
+    return _within(0.0, middle, math.sqrt(square * (centre * (1 - centre) + square / 4)) / (1 + square))
 
 
 def _within(least: float, centre: float, half: float) -> tuple[float, float]:
