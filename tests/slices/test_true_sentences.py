@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 KINDS = [("some", "some"), ("same", "same"), ("right", "none"), ("none", "some"), ("some", "right")]
 FOUND = re.compile(
-    r"([\d,]+) slices? of at least (\d+) objects?: (?:(none shows|1 shows|[\d,]+ show) that "
+    r"([\d,]+) slices? of at least (\d+) objects?(?:, of which (?P<none>\d+) cannot be compared)?: "
+    r"(?:(none shows|1 shows|[\d,]+ show) that "
     r"(the detector is worse there than elsewhere|the second model is worse there than the first)|"
     r"25 permutations cannot show any), with ([\d.]+) % certainty for the whole search(?:; at least (\d+) are needed)?"
 )
@@ -186,14 +187,15 @@ def test_the_sentence_about_the_worst_slices_is_true(
         assert first == "no slice was compared: none has at least 1 object inside and outside"
         assert not every.slices
         return
-    assert (match[1], match[2], match[5]) == (str(search.looked_at), "1", f"{100 * level:g}")
-    assert match[4] is None or ("second model" in match[4]) == two
+    assert (match[1], match[2], match[6]) == (str(search.looked_at), "1", f"{100 * level:g}")
+    assert match[5] is None or ("second model" in match[5]) == two
+    assert int(match["none"] or 0) == search.not_compared
     # Slices of images and of objects have corrections of their own, and each p-value is at least 1 of 26.
     levels = 1 if two else len({"kind" in one.name for one in search.slices} | {"kind" in one.name for one in every})
-    assert (match[3] is None) == (match[6] is not None) == (search.permutations_needed > 25)
+    assert (match[4] is None) == (match[7] is not None) == (search.permutations_needed > 25)
     assert search.permutations_needed >= levels / (1 - level) - 1 - 1e-9
     # Slices that are not listed count, too.
-    shown_worse = "0" if match[3] is None else match[3].split(" ")[0].replace("none", "0").replace(",", "")
+    shown_worse = "0" if match[4] is None else match[4].split(" ")[0].replace("none", "0").replace(",", "")
     assert int(shown_worse) == sum(one.adjusted_p_value <= 1 - level + 1e-9 for one in every.slices)
     decides = [one.name for one in search.found if one.low <= 0 <= one.high]
     assert [line for line in lines if line.startswith(DECIDES)] == ([DECIDES + ", ".join(decides)] if decides else [])

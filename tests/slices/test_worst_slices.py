@@ -166,6 +166,17 @@ def test_too_few_permutations_can_show_nothing() -> None:
     assert math.isnan(enough.slices[0].low), "no image changes an AP of 0"
 
 
+def test_whole_classes_cannot_be_compared_class_by_class() -> None:
+    _, gt, dt, _ = _data(0)
+    found = worst_slices(evaluate(gt, dt.take(dt.category_ids != 1)), ["category", "position"], replicates=20)
+    assert found.not_compared == 3
+    assert f"{found.looked_at} slices of at least 50 objects, of which 3 cannot be compared: " in found.table()
+    named = "category: cat, category: dog, category: person"
+    assert (
+        f"recall is compared class by class, which {named} do not allow: no class is inside and outside" in found.notes
+    )
+
+
 def test_of_a_miss_rate_the_highest_is_the_worst() -> None:
     _, gt, dt, table = _data(0)
     fog = gt.images.ids[table["weather"] == "fog"]

@@ -315,6 +315,9 @@ class WorstSlices(Shown):
     first. Slices without a p-value come last."""
     looked_at: int
     """How many slices were looked at."""
+    not_compared: int
+    """How many of these have a difference and no p-value, or none of both, so that nothing can be shown of them: no class
+    has objects inside and outside, or all objects are in one cluster."""
     level: float
     """One minus the largest adjusted p-value of a slice that counts as found; and the probability of the limits."""
     least_objects: int
@@ -347,6 +350,7 @@ class WorstSlices(Shown):
         """All fields in plain Python values, ``None`` where a number is undefined."""
         return {
             "looked_at": self.looked_at,
+            "not_compared": self.not_compared,
             "found": self.num_found,
             "level": self.level,
             "least_objects": self.least_objects,
@@ -386,6 +390,8 @@ class WorstSlices(Shown):
     def _verdict(self) -> str:
         sure = f"with {percent(self.level)} certainty for the whole search"
         slices = f"{pluralize(self.looked_at, 'slice')} of at least {pluralize(self.least_objects, 'object')}"
+        if self.not_compared:
+            slices += f", of which {self.not_compared:,} cannot be compared"
         if self.permutations < self.permutations_needed:
             few = pluralize(self.permutations, "permutation")
             return f"{slices}: {few} cannot show any, {sure}; at least {self.permutations_needed:,} are needed"

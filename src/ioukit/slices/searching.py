@@ -148,6 +148,9 @@ def worst_slices(
     trials = list(progress.over(search.trials(), permutations))
     alone, together = search.p_values(trials)
     worse = search.worse(found, trials)
+    if whole := [found[at].part.name for at in search.of_whole_classes(trials)]:
+        named = ", ".join(whole[:3]) + (f" and {len(whole) - 3:,} more" if len(whole) > 3 else "")
+        notes.append(f"recall is compared class by class, which {named} do not allow: no class is inside and outside")
     num_found = int((together[worse] <= alarm(level)).sum())
     num_listed = min(max(most_shown, num_found), len(worse))
     listed_rows = search.rows(found, worse, trials, alone, together, num_listed, level, replicates)
@@ -162,6 +165,7 @@ def worst_slices(
     return WorstSlices(
         slices=rows,
         looked_at=len(found),
+        not_compared=sum(math.isnan(p) and one.loss != 0 for p, one in zip(alone.tolist(), trials, strict=True)),
         level=level,
         least_objects=least_objects,
         permutations=permutations,
@@ -216,6 +220,11 @@ class _Search:
             alone[rows], of_family = adjusted([trials[row] for row in rows])
             together[rows] = np.minimum(of_family * len(self.families), 1.0)
         return alone, together
+
+    def of_whole_classes(self, trials: Sequence[Trial]) -> list[int]:
+        """The positions of slices of objects for which no class has objects inside and outside."""
+        parts = [] if self._two else self._parts[0]
+        return [at for at, part in enumerate(parts) if part.level == "object" and math.isnan(trials[at].value)]
 
     @cached_property
     def families(self) -> list[list[int]]:
