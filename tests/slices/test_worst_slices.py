@@ -215,7 +215,7 @@ def test_recall_difference_is_the_weighted_mean_over_classes() -> None:
     inside = gt.areas > 5000
     none = np.zeros(len(dt), np.bool_)
     tables = list(tables_of_objects((gt, dt), data.matches, [ObjectPart(inside, none), ObjectPart(~inside, none)]))
-    found = recall_difference(*tables)
+    found = recall_difference(*tables, np.arange(len(gt.images)))
     results = [Evaluation.from_table(table).per_class for table in tables]
     total = weights = recalls = 0.0
     for one, other in zip(*results, strict=True):
@@ -227,7 +227,29 @@ def test_recall_difference_is_the_weighted_mean_over_classes() -> None:
     assert found.difference == pytest.approx(total / weights, abs=1e-12)
     assert found.recall == pytest.approx(recalls / weights, abs=1e-12)
     assert found.influence.sum() == pytest.approx(0, abs=1e-12)
-    assert found.influence_if_alike.sum() == pytest.approx(found.difference, abs=1e-12)
+
+
+def test_what_chance_does_is_neither_too_much_nor_too_little_if_classes_are_on_few_images() -> None:
+    """Whole images are found or missed; over many draws, the mean of the squares is the variance of the difference."""
+    rng = np.random.default_rng(3)
+    image, category = np.repeat(np.arange(6), 4), np.array([0, 0, 1, 1] * 2 + [0] * 8 + [1, 2, 2, 2] * 2)
+    boxes = np.stack([np.tile(np.arange(4) * 30.0, 6), *np.full((3, 24), 20.0)], axis=1)
+    gt = GroundTruth.from_arrays(image_ids=image, category_ids=category, boxes=boxes)
+    inside = np.isin(image, [0, 4]) | (np.arange(24) % 4 == 1)
+    differences, squares = [], []
+    for _ in range(400):
+        kept = (rng.random(6) < 0.6)[image]
+        dt = Detections.from_arrays(
+            image_ids=image[kept], category_ids=category[kept], boxes=boxes[kept], scores=rng.random(kept.sum())
+        )
+        none = np.zeros(len(dt), np.bool_)
+        parts = [ObjectPart(inside, none), ObjectPart(~inside, none)]
+        found = recall_difference(*tables_of_objects((gt, dt), match(gt, dt), parts), np.arange(6))
+        differences.append(found.difference)
+        squares.append((found.influence_if_alike**2).sum())
+    # Within a cluster, classes are found together, which the scale of a class alone cannot know.
+    assert np.mean(squares) == pytest.approx(np.var(differences), rel=0.2)
+    assert np.mean(differences) == pytest.approx(0, abs=0.05)
 
 
 @pytest.mark.parametrize("few", [False, True])
@@ -258,7 +280,7 @@ def test_influences_give_the_standard_error_of_the_bootstrap() -> None:
     inside = gt.boxes[:, 2] > gt.boxes[:, 3]
     none = np.zeros(len(dt), np.bool_)
     parts = [ObjectPart(inside, none), ObjectPart(~inside, none)]
-    found = recall_difference(*tables_of_objects((gt, dt), data.matches, parts))
+    found = recall_difference(*tables_of_objects((gt, dt), data.matches, parts), np.arange(IMAGES))
     rng = np.random.default_rng(0)
     drawn = []
     for _ in range(200):
@@ -280,7 +302,8 @@ def test_influences_give_the_standard_error_of_the_bootstrap() -> None:
         )
         wide, free = inside[np.concatenate(rows)], np.zeros(len(detected), np.bool_)
         choices = [ObjectPart(wide, free), ObjectPart(~wide, free)]
-        drawn.append(recall_difference(*tables_of_objects((copy, detected), match(copy, detected), choices)).difference)
+        tables = tables_of_objects((copy, detected), match(copy, detected), choices)
+        drawn.append(recall_difference(*tables, np.arange(IMAGES)).difference)
     assert np.sqrt((found.influence**2).sum()) == pytest.approx(np.std(drawn), rel=0.2)
 
 

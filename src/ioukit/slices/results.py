@@ -316,8 +316,8 @@ class WorstSlices(Shown):
     looked_at: int
     """How many slices were looked at."""
     not_compared: int
-    """How many of these have a difference and no p-value, or none of both, so that nothing can be shown of them: no class
-    has objects inside and outside, or all objects are in one cluster."""
+    """How many of these have no p-value though there may be a difference, so that nothing can be shown of them: as no
+    class has objects inside and outside, or all objects are in one cluster."""
     level: float
     """One minus the largest adjusted p-value of a slice that counts as found; and the probability of the limits."""
     least_objects: int

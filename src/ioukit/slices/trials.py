@@ -28,6 +28,7 @@ from ioukit.statistics.resampling import ImageGroups, Labels
 
 # Streams of random numbers: for signs, and for orders of clusters. The bootstrap and swaps of models have others.
 _SIGNS, _ORDERS = 3, 4
+_ROUNDING = 1e-12
 
 
 class Chance(NamedTuple):
@@ -116,8 +117,8 @@ def of_recall(inside: MatchTable, rest: MatchTable, chance: Chance) -> Trial:
     Chernozhukov, Chetverikov and Kato, Gaussian approximations and multiplier bootstrap for maxima of sums of
     high-dimensional random vectors, 2013.
     """
-    found = recall_difference(inside, rest)
     cluster, count = chance.groups.cluster, chance.groups.num_clusters
+    found = recall_difference(inside, rest, cluster)
     apart, alike = (np.bincount(cluster, each, count) for each in (found.influence, found.influence_if_alike))
     clusters = min(len(np.unique(cluster[images])) for images in found.images)
     stream = np.random.default_rng(np.random.SeedSequence(chance.seed, spawn_key=(_SIGNS,)))
@@ -203,7 +204,8 @@ class RecallDifference(NamedTuple):
     """(I,) what each image adds to the difference, around the recall of each side: the sum of their squares is its
     variance."""
     influence_if_alike: Floats
-    """(I,) what each adds to it around the recall of both together: their sum is the difference."""
+    """(I,) the same around the recall of both together: the sum of the squares of clusters is the variance if both
+    recalls are the same."""
     images: tuple[Flags, Flags]
     """(I,) whether each image has some of the objects, and whether it has some of the others; of the classes that both
     have."""
@@ -226,7 +228,7 @@ class _Recalled(NamedTuple):
     """(N,) the share of the IoU thresholds at which it finds an object."""
 
 
-def recall_difference(inside: MatchTable, rest: MatchTable) -> RecallDifference:
+def recall_difference(inside: MatchTable, rest: MatchTable, cluster: npt.NDArray[np.intp]) -> RecallDifference:
     """The difference of recalls, averaged over classes.
 
     The recall is the mean over the IoU thresholds, with the main cap and in the main area range. A class weighs as much
@@ -237,6 +239,7 @@ def recall_difference(inside: MatchTable, rest: MatchTable) -> RecallDifference:
     Args:
         inside: The matches of the chosen objects.
         rest: The matches of all others, of the same images.
+        cluster: (I,) the cluster of each image.
 
     Source: Mantel and Haenszel, Statistical aspects of the analysis of data from retrospective studies of disease,
     1959; Greenland and Robins, Estimation of a common effect parameter from sparse follow-up data, 1985.
@@ -251,16 +254,21 @@ def recall_difference(inside: MatchTable, rest: MatchTable) -> RecallDifference:
         return RecallDifference(math.nan, math.nan, np.zeros(images), np.zeros(images), (none, none))
     weight /= weight.sum()
     of_both = np.divide(sides[0].found + sides[1].found, total, out=np.zeros(len(total)), where=total > 0)
+    scales = _scales(sides, total, cluster)
     recalls, influences = [], []
-    for side, count in zip(sides, counts, strict=True):
+    for side, count, (of_objects, of_matches) in zip(sides, counts, scales, strict=True):
         each = np.divide(weight, count, out=np.zeros(len(count)), where=(weight > 0) & (count > 0))
         recall = np.divide(side.found, count, out=np.zeros(len(count)), where=count > 0)
         recalls.append(float((weight * recall).sum()))
-        gained = np.bincount(side.match_image, each[side.match_class] * side.match_share, images)
+        gained, lost = each[side.match_class] * side.match_share, each[side.object_class]
         influences.append(
             [
-                gained - np.bincount(side.object_image, (each * expected)[side.object_class], images)
-                for expected in (recall, of_both)
+                np.bincount(side.match_image, gained * scale_of_matches, images)
+                - np.bincount(side.object_image, lost * expected[side.object_class] * scale_of_objects, images)
+                for expected, scale_of_objects, scale_of_matches in (
+                    (recall, 1.0, 1.0),
+                    (of_both, of_objects, of_matches),
+                )
             ]
         )
     with_objects = [
@@ -268,6 +276,26 @@ def recall_difference(inside: MatchTable, rest: MatchTable) -> RecallDifference:
     ]
     apart, alike = (one - other for one, other in zip(*influences, strict=True))
     return RecallDifference(recalls[0], recalls[0] - recalls[1], apart, alike, (with_objects[0], with_objects[1]))
+
+
+def _scales(sides: Sequence[_Recalled], total: Floats, cluster: npt.NDArray[np.intp]) -> list[tuple[Floats, Floats]]:
+    """For each side, by how much residuals of its objects, and of its matches, are too small.
+
+    Where a cluster has the share h of the objects of a class, it pulls their recall towards its own: the square of its
+    distance to that is too small by the factor ``1 - 2 h + H``, with H the sum of all squares of such shares.
+    """
+    clusters = int(cluster.max(initial=0)) + 1
+    of_objects = [one.object_class * clusters + cluster[one.object_image] for one in sides]
+    places, count = np.unique(np.concatenate(of_objects), return_counts=True)
+    kind = places // clusters
+    share = count / total[kind]
+    left = 1 - 2 * share + np.bincount(kind, share**2, len(total))[kind]
+    scale = 1 / np.sqrt(np.where(left > _ROUNDING, left, 1))  # a class in one cluster has no distance
+    of_matches = [one.match_class * clusters + cluster[one.match_image] for one in sides]
+    return [
+        (scale[np.searchsorted(places, objects)], scale[np.searchsorted(places, matches).clip(max=len(places) - 1)])
+        for objects, matches in zip(of_objects, of_matches, strict=True)
+    ]
 
 
 def _recalled(table: MatchTable) -> _Recalled:
