@@ -304,6 +304,14 @@ def test_a_baseline_is_needed_for_a_comparison() -> None:
         check_rules(pair()[1])
 
 
+def test_bounds_come_together_at_the_difference_as_the_certainty_falls_to_a_half() -> None:
+    for certainty, width in ((0.5, 1e-12), (0.51, 2e-3)):
+        (check,) = checked(Rule(metric="AP", may_fall_by=0, certainty=certainty), 0.1).results[0].checks
+        assert check.low <= check.difference + 1e-12
+        assert check.high >= check.difference - 1e-12
+        assert 0 <= check.high - check.low <= width
+
+
 def test_a_certainty_close_to_1_needs_no_more_replicates() -> None:
     """Limits are quantiles of a distribution, not of replicates: they widen as far as one asks."""
     highs = []

@@ -26,7 +26,7 @@ CHECK = re.compile(rf"(\S+)  (?:({NUMBER}) -> )?({NUMBER})(?:  ({NUMBER}))?(?:; 
 CHANGE = re.compile(
     rf".+ (fell|rose|is the same,) (?:by )?({NUMBER})(?: points)? "
     rf"\((?:change of )?({NUMBER}) to ({NUMBER})(?: points)?\): (not allowed|allowed|in doubt)"
-    r"(?:; the limit is (1(?= point(?:;|$))|[\d.e-]+(?= points)) points?)?(?:; in_doubt is (\w+))?"
+    r"(?:; it may (not )?(fall|rise)(?: by (1(?= point(?:;|$))|[\d.e-]+(?= points)) points?)?)?(?:; in_doubt is (\w+))?"
 )
 DOUBT = re.compile(r"in doubt(?: for (\d+) of (\d+) classes)?: the limit lies between the bounds; in_doubt is (\w+)")
 CODES = {"passed": 0, "broken": 1, "undecided": 2}
@@ -125,7 +125,7 @@ def check_change(reason: str, rule: Rule, check: RuleCheck, doubt: str) -> None:
     """The sentence about one number says its change, its bounds, and what the rule makes of them."""
     parsed = CHANGE.fullmatch(reason)
     assert parsed, reason
-    way, *numbers, said, limit, asked = parsed.groups()
+    way, *numbers, said, forbidden, direction, limit, asked = parsed.groups()
     assert (way == "is the same,") == (abs(check.difference) < 1e-12)
     if way == "is the same,":
         assert abs(float(numbers.pop(0)) - check.candidate) <= 5.1e-5
@@ -138,6 +138,9 @@ def check_change(reason: str, rule: Rule, check: RuleCheck, doubt: str) -> None:
     assert sign * check.difference >= -1e-10
     assert said == {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
     assert float(limit or 0) == pytest.approx(100 * rule.limit, rel=1e-4)
+    # That a number may not fall at all goes without saying: gates are there for that.
+    assert direction == ("rise" if rule.bound == "may_rise_by" else "fall" if rule.limit else None)
+    assert bool(forbidden) == (direction is not None and not rule.limit)
     assert asked == (doubt if said == "in doubt" else None)
 
 

@@ -194,8 +194,8 @@ def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) ->
         return least, 1.0
     limits = estimate.limits_of_difference if rule.compares else estimate.limits
     low, high = (limits(2 * one - 1)[side] for side, one in enumerate(certainties))
-    has_no_spread = high - low <= _ROUNDING
-    if has_no_spread and rule.compares and abs(low) <= _ROUNDING:
+    has_no_spread = math.hypot(estimate.error, estimate.doubt) <= _ROUNDING
+    if has_no_spread and rule.compares and abs(estimate.value) <= _ROUNDING:
         return math.nan, math.nan
     # A class has no spread if all of its images are right, or all wrong, though it takes one from the other classes.
     if has_no_spread or (
@@ -271,7 +271,9 @@ def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
         change = f"is the same, {check.candidate:.4f} (change of {limits} points)"
     allowed = {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
     allowance = f"{100 * rule.limit:g}"
-    limit = f"; the limit is {allowance} point{'' if allowance == '1' else 's'}" if rule.limit else ""
+    limit = f"; it may {'fall' if rule.forbids_low else 'rise'} by {allowance} point{'' if allowance == '1' else 's'}"
+    if not rule.limit:
+        limit = "" if rule.forbids_low else "; it may not rise"
     doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
     return f"{check.key} {change}: {allowed}{limit}{doubt}"
 
