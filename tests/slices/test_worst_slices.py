@@ -166,6 +166,16 @@ def test_too_few_permutations_can_show_nothing() -> None:
     assert math.isnan(enough.slices[0].low), "no image changes an AP of 0"
 
 
+def test_a_column_of_a_table_with_a_computed_name_is_searched_once() -> None:
+    data, gt, _, _ = _data(0)
+    table = {"image_id": gt.images.ids, "size": np.arange(IMAGES) % 2, "shape": np.arange(IMAGES) % 3}
+    found = worst_slices(data, tables=table, replicates=1, permutations=20, most_shown=1000)
+    names = [one.name for one in found]
+    assert len(names) == len(set(names))
+    assert "size is the column of the table, which hides the other one" in found.notes
+    assert "shape is the column of the table, which hides the other one" in found.notes
+
+
 def test_whole_classes_cannot_be_compared_class_by_class() -> None:
     _, gt, dt, _ = _data(0)
     found = worst_slices(evaluate(gt, dt.take(dt.category_ids != 1)), ["category", "position"], replicates=20)

@@ -415,7 +415,7 @@ def _single(scene: Scene, by: Sequence[str | Expression] | None, bins: Bins | No
         *(name for name in _COMPUTED if name in scene.columns or (name == SIZE and "area" in scene.columns)),
     ]
     parts, notes = [], []
-    for name in names:
+    for name in dict.fromkeys(names):  # a column of a table may have the name of a computed one
         if not of_objects and (name == SIZE or scene.columns[name].level == "object"):
             continue
         try:
