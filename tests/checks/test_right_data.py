@@ -68,20 +68,32 @@ class TestClassIds:
             gt, dt = scene(seed, 100, classes, objects, confused=0.15)
             assert not suspected(gt, dt, "class-ids"), seed
 
-    @pytest.mark.parametrize("share", [0.1, 0.2])
-    def test_a_shift_whose_ids_all_exist_is_found(self, share: float) -> None:
+    @pytest.mark.parametrize("objects", [0.5, 1.0, 3.0])
+    def test_objects_that_are_taken_for_the_next_class_are_no_other_ids(self, objects: float) -> None:
+        """With one object per image, a confusion of similar classes looks as other ids on some of the images do."""
+        times = 0
+        for seed in range(30):
+            gt, dt = scene(seed, 100, 20, objects, confused=0.0)
+            rng = np.random.default_rng(seed)
+            step = np.where(rng.random(len(dt)) < 0.25, rng.choice([-1, 1], len(dt)), 0)
+            found = suspected(gt, other(dt, category_ids=np.clip(dt.category_ids + step, 1, 20)), "class-ids")
+            times += "other_class_ids" in found
+        assert times <= 1
+
+    @pytest.mark.parametrize(("share", "least"), [(0.05, 9), (0.1, 10), (0.2, 11)])
+    def test_a_shift_whose_ids_all_exist_is_found(self, share: float, least: int) -> None:
         """The class of the highest id is not moved, so no id is strange. Confused classes look like some of it."""
         times = 0
-        for seed in range(6):
+        for seed in range(12):
             gt, dt = scene(seed, 100, 6)
             some = np.random.default_rng(seed).choice(gt.images.ids, int(share * 100), replace=False)
             ids = np.where(np.isin(dt.image_ids, some), np.minimum(dt.category_ids + 1, 6), dt.category_ids)
             for found in RULES["class-ids"].function()(Case(Data(gt, other(dt, category_ids=ids)))):
                 assert found.repair is not None
-                assert found.repair.value == "-1"
+                assert found.repair.value in ("-1", "earlier")  # the same for all ids but the first
                 assert len(set(found.images) & set(some.tolist())) >= 0.7 * len(found.images)
                 times += 1
-        assert times >= 5
+        assert times >= least
 
     def test_a_repair_makes_no_id_that_no_class_has(self) -> None:
         """On some images, objects have the id after their own. On half of these, a detection has the first id."""
