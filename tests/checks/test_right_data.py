@@ -179,6 +179,26 @@ class TestScores:
         lost = other(dt, scores=np.where(rng.random(len(dt)) < 0.5, 1.0, dt.scores))
         assert suspected(gt, lost, "scores")["scores_often_equal"][0] == "likely"
 
+    @pytest.mark.parametrize(
+        ("levels", "code", "tenths"),
+        [
+            (np.linspace(0.25, 1, 7), "scores_of_few_values", ""),
+            (np.array([0.1, 0.5, 0.9]), "scores_of_few_values", ""),
+            (np.arange(10, 110, 10), "scores_of_few_values", ""),
+            (np.linspace(0.1, 1, 10), "scores_rounded", ", the tenths from 0.1 to 1.0"),
+        ],
+    )
+    def test_few_levels_are_said_to_be_rounded_if_they_are_tenths(self, levels: Any, code: str, tenths: str) -> None:
+        gt, dt = scene(0, 100)
+        at = np.minimum((dt.scores * len(levels)).astype(int), len(levels) - 1)
+        (said,) = [one for one in check(gt, other(dt, scores=levels[at].astype(float))) if one.code == code]
+        assert said.harmful is (code == "scores_rounded")
+        few = len(np.unique(at))
+        assert said.suspicion.message == (
+            f"{len(dt)} detections have only {few} different scores{tenths}: nothing ranks equal ones, and AP may "
+            "depend on the order of the file"
+        )
+
     def test_reversed_scores_are_not_said_to_be_logits(self) -> None:
         gt, dt = scene(0)
         assert [one.code for one in check(gt, other(dt, scores=1 - dt.scores))].count("scores_are_costs") == 1

@@ -163,9 +163,9 @@ FAULTS = (
         "Write the detections again",
     ),
     Fault(
-        "Scores equal or rounded",
-        ("scores_all_equal", "scores_often_equal", "scores_rounded"),
-        "AP depends on the order of the file",
+        "Scores equal, rounded, or of few values",
+        ("scores_all_equal", "scores_often_equal", "scores_rounded", "scores_of_few_values"),
+        "AP may depend on the order of the file",
         "Scores are counted, also per image",
         "Write all digits",
     ),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 20
 OFTEN, VERY_OFTEN = 0.1, 0.3
-MOST_VALUES = 12
+MOST_VALUES, FEWEST_TENTHS = 12, 6
 MIXED = 2
 FEWEST_FLAT = 2
 HIGHEST_PERCENT = 100.0
@@ -95,9 +95,15 @@ def _equal(case: Case) -> Iterator[Suspicion]:
             "write the scores of the detector", examples(images),
         )  # fmt: skip
     elif len(values) <= MOST_VALUES and len(scores) >= FEWEST * MOST_VALUES:
+        # Few levels can be all that a detector has. All tenths of a range are what rounding leaves.
+        steps = np.round(10 * values[0]) + np.arange(len(values))
+        rounded = len(values) >= FEWEST_TENTHS and np.allclose(10 * values, steps, rtol=0, atol=1e-6)
+        tenths = f", the tenths from {values[0]:.1f} to {values[-1]:.1f}" if rounded else ""
         yield Suspicion(
-            "scores_rounded", "likely", f"{len(scores):,} detections have only {len(values):,} different scores",
-            len(scores), len(scores), "write the scores with more digits", examples(f"{value:g}" for value in values),
+            "scores_rounded" if rounded else "scores_of_few_values", "likely" if rounded else "possible",
+            f"{len(scores):,} detections have only {len(values):,} different scores{tenths}: nothing ranks equal ones, "
+            "and AP may depend on the order of the file", len(scores), len(scores),
+            "write the scores with more digits, if the detector has them", examples(f"{value:g}" for value in values),
         )  # fmt: skip
 
 
