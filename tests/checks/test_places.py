@@ -76,6 +76,7 @@ def counterclockwise(boxes: Boxes, sizes: Boxes) -> Boxes:
         ("rot270", "turn=rot270", counterclockwise),
         ("other_sides", "sides=2", lambda boxes, _: np.hstack([boxes[:, :2] + boxes[:, 2:] / 4, boxes[:, 2:] / 2])),
         ("are_yxhw", "boxes=yxhw", lambda boxes, _: boxes[:, [1, 0, 3, 2]]),
+        ("are_yxwh", "boxes=yxwh", lambda boxes, _: boxes[:, [1, 0, 2, 3]]),
         ("are_xxyy", "boxes=xxyy", lambda boxes, _: np.column_stack(
             [boxes[:, 0], boxes[:, 0] + boxes[:, 2], boxes[:, 1], boxes[:, 1] + boxes[:, 3]]
         )),
@@ -99,6 +100,30 @@ def test_boxes_at_another_place_are_found_and_put_back(
         gt, dt = repaired(truth, found, [f"{prefix}{repair}"])
         assert dt is not None
         assert evaluate(gt, dt).summary["AP"] == pytest.approx(RIGHT, abs=1e-9)
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [1, 0, 3, 2]])
+@pytest.mark.parametrize("side", ["detections", "ground_truth"])
+def test_the_side_whose_boxes_reach_beyond_their_images_is_the_one_with_exchanged_axes(
+    side: str, order: list[int]
+) -> None:
+    data: Any = FOUND if side == "detections" else TRUTH
+    wrong = with_boxes(data, data.boxes[:, order])
+    found = next(iter(check(*((TRUTH, wrong) if side == "detections" else (wrong, FOUND)))))
+    assert found.code == f"{side}_are_{''.join('xywh'[at] for at in order)}"
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [1, 0, 3, 2]])
+def test_what_squares_do_not_tell_is_said(order: list[int]) -> None:
+    """If all boxes are squares, nothing tells whether width and height are exchanged, too."""
+    truth, found = (
+        with_boxes(data, np.column_stack([data.boxes[:, :2], side, side]))
+        for data in (TRUTH, FOUND)
+        for side in [np.sqrt(data.boxes[:, 2] * data.boxes[:, 3])]
+    )
+    said = next(iter(check(truth, with_boxes(found, found.boxes[:, order]))))
+    assert said.code == "detections_are_yxhw"
+    assert "Read as [y, x, width, height], they match about as well" in said.suspicion.message
 
 
 @pytest.mark.parametrize("share", [0.15, 0.5, 1.0])

@@ -38,7 +38,15 @@ class Fault:
 FAULTS = (
     Fault(
         "Boxes in another format",
-        ("*_are_xyxy", "*_are_yxyx", "*_are_cxcywh", "*_are_yxhw", "*_are_xxyy", "ground_truth_looks_like_*"),
+        (
+            "*_are_xyxy",
+            "*_are_yxyx",
+            "*_are_cxcywh",
+            "*_are_yxhw",
+            "*_are_yxwh",
+            "*_are_xxyy",
+            "ground_truth_looks_like_*",
+        ),
         "AP near 0; higher if only some images are wrong",
         "Objects overlap their best detection much more after another reading",
         "`--repair boxes=FORMAT`",
