@@ -128,6 +128,16 @@ def test_empty_images_are_a_finding_if_they_are_more_than_expected(found: float,
         assert int(message.split()[0]) > 60 / 3
 
 
+def test_a_chance_that_few_images_tell_is_uncertain() -> None:
+    """With one object per image, only images with a false alarm or a second object tell how many objects are missed."""
+    times = 0
+    for seed in range(40):
+        gt, dt = scene(seed, 40, 2, 0.2, confused=0.0, found=(0.4, 0.5, 0.6)[seed % 3])
+        sure, _ = suspected(gt, of_objects(gt, dt), "images-of-one-side")["images_without_detections"]
+        times += sure == "likely"
+    assert times <= 1
+
+
 def test_an_empty_image_with_many_objects_is_found_among_expected_ones() -> None:
     """The finding names this image alone, as the others are what the detector misses."""
     gt, dt = scene(1, 60, 2, 0.2, found=0.6)
