@@ -169,9 +169,22 @@ def test_images_without_annotations_can_have_the_detections_of_others() -> None:
     (finding,) = (one for one in checked if one.code == "detections_of_other_images")
     assert finding.suspicion.examples[:2] == ("those of 1 are under 2", "those of 3 are under 4")
     assert finding.suspicion.images == tuple(range(1, 20, 2))
-    # What explains the other comes first, though no repair tells how much it moves.
-    named = [one.code for one in checked]
-    assert named.index(finding.code) < named.index("images_without_annotations")
+
+
+@pytest.mark.parametrize("name", ["aerial", "crowd"])
+def test_two_exchanged_images_are_named(name: str) -> None:
+    truth, found = drawn(name)
+    one, two = truth.images.ids[[4, 9]]
+    to = {one: two, two: one}
+    wrong = dataclasses.replace(found, image_ids=np.array([to.get(image, image) for image in found.image_ids]))
+    (finding,) = (one for one in check(truth, wrong) if one.harmful)
+    first, second = truth.images.labels[[4, 9]].tolist()
+    assert finding.suspicion.images == (first, second)
+    assert finding.suspicion.examples == (
+        f"those of {first} are under {second}",
+        f"those of {second} are under {first}",
+    )
+    assert finding.suspicion.message.startswith("on 2 images, detections lie on the objects of another image")
 
 
 def test_the_offset_of_tiles_is_found() -> None:

@@ -236,6 +236,17 @@ def test_a_constant_offset_is_no_resizing() -> None:
     assert np.allclose(after.boxes, dt.boxes, atol=1)
 
 
+def test_exchanged_ids_come_before_the_images_of_one_side_that_they_explain() -> None:
+    """The detections of a third of the images are under the next id. Some of these images have no objects."""
+    for seed in range(3):
+        gt, dt = scene(seed, 60, 1)
+        bare = np.arange(3, 21, 6)
+        gt, dt = gt.take(~np.isin(gt.image_ids, bare)), dt[~np.isin(dt.image_ids, bare)]
+        ids = np.where(dt.image_ids <= 20, dt.image_ids % 20 + 1, dt.image_ids)
+        named = harmful(check(gt, other(dt, image_ids=ids)))
+        assert named == ["detections_of_other_images", "images_without_annotations"]
+
+
 @pytest.mark.parametrize("value", ["3", "3,", "a,b", "1,2,3", "nan,0"])
 def test_an_offset_needs_two_numbers(value: str) -> None:
     gt, dt = scene(0)
