@@ -184,7 +184,7 @@ def test_two_exchanged_images_are_named(name: str) -> None:
         f"those of {first} are under {second}",
         f"those of {second} are under {first}",
     )
-    assert finding.suspicion.message.startswith("on 2 images, detections lie on the objects of another image")
+    assert finding.suspicion.message.startswith(f"on 2 of {len(truth.images)} images that were looked at")
 
 
 def test_the_offset_of_tiles_is_found() -> None:

@@ -209,6 +209,35 @@ class TestScores:
             "depend on the order of the file"
         )
 
+    def test_scores_that_are_reversed_on_some_images_are_a_note(self) -> None:
+        gt, dt = scene(0, 150, objects=5.0, confused=0.02)
+        right = np.isin(np.arange(len(dt)), np.arange(len(of_objects(gt, dt))))
+        dt = other(
+            dt, scores=np.clip(np.where(right, 0.8, 0.3) + np.random.default_rng(0).normal(0, 0.1, len(dt)), 0, 1)
+        )
+        assert "scores_partly_reversed" not in suspected(gt, dt, "scores")
+        some = gt.images.ids[:50]
+        wrong = other(dt, scores=np.where(np.isin(dt.image_ids, some), 1 - dt.scores, dt.scores))
+        (note,) = [one for one in check(gt, wrong) if one.code == "scores_partly_reversed"]
+        assert not note.harmful
+        assert set(note.suspicion.images) <= set(some.tolist())
+        # The numbers of the sentence, by plain loops.
+        case = Case(Data(gt, wrong))
+        same = gt.category_ids[case.pairs.objects] == dt.category_ids[case.pairs.detections]
+        fits = set(case.pairs.detections[same & (case.overlaps >= 0.5)].tolist())
+        shares = []
+        for image in gt.images.ids.tolist():
+            rows = np.flatnonzero(dt.image_ids == image).tolist()
+            pairs = [(one, two) for one in rows if one in fits for two in rows if two not in fits]
+            if len(pairs) >= 4:
+                shares.append(np.mean([wrong.scores[one] > wrong.scores[two] for one, two in pairs]))
+        low, high = (np.array(shares) < 0.25).sum(), (np.array(shares) > 0.75).sum()
+        assert note.suspicion.message == (
+            "a right detection has a higher score than a wrong one in less than 25 % of the pairs on "
+            f"{low} of {len(shares)} images with at least 4 pairs, and in more than 75 % on {high}: the scores of some "
+            "images may be reversed"
+        )
+
     def test_reversed_scores_are_not_said_to_be_logits(self) -> None:
         gt, dt = scene(0)
         assert [one.code for one in check(gt, other(dt, scores=1 - dt.scores))].count("scores_are_costs") == 1

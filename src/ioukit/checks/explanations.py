@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ioukit._near_names import suggest
+from ioukit.checks.repairs.boxes import FORMATS
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,7 @@ class Fault:
 FAULTS = (
     Fault(
         "Boxes in another format",
-        (
-            "*_are_xyxy",
-            "*_are_yxyx",
-            "*_are_cxcywh",
-            "*_are_yxhw",
-            "*_are_yxwh",
-            "*_are_xxyy",
-            "ground_truth_looks_like_*",
-        ),
+        (*(f"*_are_{fmt}" for fmt in FORMATS), "ground_truth_looks_like_*"),
         "AP near 0; higher if only some images are wrong",
         "Objects overlap their best detection much more after another reading",
         "`--repair boxes=FORMAT`",
@@ -192,10 +185,10 @@ FAULTS = (
         "Write the score of each box",
     ),
     Fault(
-        "Scores exchanged within images",
-        ("scores_not_of_their_boxes", "scores_say_nothing"),
+        "Scores exchanged within images, or reversed on some",
+        ("scores_not_of_their_boxes", "scores_say_nothing", "scores_partly_reversed"),
         "AP too low",
-        "A right detection has a higher score than a wrong one over all images, but not within an image",
+        "A right detection has a higher score than a wrong one over all images, but not within an image, or some",
         "Write scores with their boxes",
     ),
     Fault(

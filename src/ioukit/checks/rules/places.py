@@ -263,18 +263,23 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
     limit = min(others.mean() + NO_BETTER / 2, MISSED)
     lonely = many & (own <= limit)
     apart = np.flatnonzero(lonely)
-    if len(apart) < max(FEWEST // 2, LEAST_SHARE * many.sum()):
-        yield from _of_two_images(case, _exchanged(objects, found, [looked_at[at] for at in apart.tolist()]))
-        return
-    usual, of_many = ([bests[at] for at in np.flatnonzero(which)] for which in (many & ~lonely, many))
-    expected = _low_by_chance(usual, of_many, limit)
-    by_chance = len(apart) < most_by_chance(expected)
-    if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
-        return
+    few = len(apart) < max(FEWEST // 2, LEAST_SHARE * many.sum())
+    if not few:
+        usual, of_many = ([bests[at] for at in np.flatnonzero(which)] for which in (many & ~lonely, many))
+        by_chance = len(apart) < most_by_chance(_low_by_chance(usual, of_many, limit))
+        together = np.concatenate([objects[looked_at[at]] for at in apart])
+        if not whole and (by_chance or different(together) < FEWEST):
+            return
     bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]
     exchanged = _exchanged(objects, found, bad)
+    if few:  # chance gives no two images, each of which has the detections of the other one
+        exchanged = [pair for pair in exchanged if pair[::-1] in exchanged]
+        if not exchanged:
+            return
+    labels = gt.images.labels
     those = case.labels(np.array([looked_at[at] for at in apart.tolist()]))
-    if len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
+    if few or len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
+        pairs = [f"those of {labels[place].item()} are under {labels[there].item()}" for place, there in exchanged]
         # Partners are looked for on some of the images only.
         of_these = "these" if len(bad) == len(apart) else f"the first {len(bad):,} of these"
         yield Suspicion(
@@ -282,8 +287,7 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
             f"on {len(apart):,} of {len(looked_at):,} images that were looked at, detections do not lie on the "
             f"objects of the image; for {len(exchanged):,} of {of_these}, detections that lie on the objects are "
             "filed under the id of another image",
-            len(apart), len(looked_at), "write the detections under the ids of their images",
-            _filed(case, exchanged), those,
+            len(apart), len(looked_at), "write the detections under the ids of their images", examples(pairs), those,
         )  # fmt: skip
     elif whole:
         yield Suspicion(
@@ -304,24 +308,6 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
             "look at these images: turned, mirrored, cut or resized ones, or those of another file",
             examples(those), those,
         )  # fmt: skip
-
-
-def _of_two_images(case: Case, exchanged: list[tuple[int, int]]) -> Iterator[Suspicion]:
-    """Few images, each of which has the detections of another one that has its own: chance gives no such pair."""
-    both = [(one, there) for one, there in exchanged if (there, one) in exchanged]
-    if both:
-        yield Suspicion(
-            "detections_of_other_images", "likely",
-            f"on {len(both):,} images, detections lie on the objects of another image, and those of that image on the "
-            "objects here: they are filed under each other's ids",
-            len(both), len(case.ground_truth.images), "write the detections under the ids of their images",
-            _filed(case, both), case.labels(np.array([one for one, _ in both])),
-        )  # fmt: skip
-
-
-def _filed(case: Case, exchanged: list[tuple[int, int]]) -> tuple[str, ...]:
-    labels = case.ground_truth.images.labels
-    return examples(f"those of {labels[one].item()} are under {labels[there].item()}" for one, there in exchanged)
 
 
 def _low_by_chance(usual: list[FloatArray], images: list[FloatArray], limit: float) -> float:
