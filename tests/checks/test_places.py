@@ -76,6 +76,7 @@ def counterclockwise(boxes: Boxes, sizes: Boxes) -> Boxes:
         ("rot270", "turn=rot270", counterclockwise),
         ("other_sides", "sides=2", lambda boxes, _: np.hstack([boxes[:, :2] + boxes[:, 2:] / 4, boxes[:, 2:] / 2])),
         ("are_yxhw", "boxes=yxhw", lambda boxes, _: boxes[:, [1, 0, 3, 2]]),
+        ("are_yxwh", "boxes=yxwh", lambda boxes, _: boxes[:, [1, 0, 2, 3]]),
         ("are_xxyy", "boxes=xxyy", lambda boxes, _: np.column_stack(
             [boxes[:, 0], boxes[:, 0] + boxes[:, 2], boxes[:, 1], boxes[:, 1] + boxes[:, 3]]
         )),
@@ -99,6 +100,30 @@ def test_boxes_at_another_place_are_found_and_put_back(
         gt, dt = repaired(truth, found, [f"{prefix}{repair}"])
         assert dt is not None
         assert evaluate(gt, dt).summary["AP"] == pytest.approx(RIGHT, abs=1e-9)
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [1, 0, 3, 2]])
+@pytest.mark.parametrize("side", ["detections", "ground_truth"])
+def test_the_side_whose_boxes_reach_beyond_their_images_is_the_one_with_exchanged_axes(
+    side: str, order: list[int]
+) -> None:
+    data: Any = FOUND if side == "detections" else TRUTH
+    wrong = with_boxes(data, data.boxes[:, order])
+    found = next(iter(check(*((TRUTH, wrong) if side == "detections" else (wrong, FOUND)))))
+    assert found.code == f"{side}_are_{''.join('xywh'[at] for at in order)}"
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [1, 0, 3, 2]])
+def test_what_squares_do_not_tell_is_said(order: list[int]) -> None:
+    """If all boxes are squares, nothing tells whether width and height are exchanged, too."""
+    truth, found = (
+        with_boxes(data, np.column_stack([data.boxes[:, :2], side, side]))
+        for data in (TRUTH, FOUND)
+        for side in [np.sqrt(data.boxes[:, 2] * data.boxes[:, 3])]
+    )
+    said = next(iter(check(truth, with_boxes(found, found.boxes[:, order]))))
+    assert said.code == "detections_are_yxhw"
+    assert "Read as [y, x, width, height], they match about as well" in said.suspicion.message
 
 
 @pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
@@ -144,6 +169,22 @@ def test_images_without_annotations_can_have_the_detections_of_others() -> None:
     (finding,) = (one for one in checked if one.code == "detections_of_other_images")
     assert finding.suspicion.examples[:2] == ("those of 1 are under 2", "those of 3 are under 4")
     assert finding.suspicion.images == tuple(range(1, 20, 2))
+
+
+@pytest.mark.parametrize("name", ["aerial", "crowd"])
+def test_two_exchanged_images_are_named(name: str) -> None:
+    truth, found = drawn(name)
+    one, two = truth.images.ids[[4, 9]]
+    to = {one: two, two: one}
+    wrong = dataclasses.replace(found, image_ids=np.array([to.get(image, image) for image in found.image_ids]))
+    (finding,) = (one for one in check(truth, wrong) if one.harmful)
+    first, second = truth.images.labels[[4, 9]].tolist()
+    assert finding.suspicion.images == (first, second)
+    assert finding.suspicion.examples == (
+        f"those of {first} are under {second}",
+        f"those of {second} are under {first}",
+    )
+    assert finding.suspicion.message.startswith(f"on 2 of {len(truth.images)} images that were looked at")
 
 
 def test_the_offset_of_tiles_is_found() -> None:

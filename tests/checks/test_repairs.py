@@ -199,7 +199,7 @@ class TestText:
         ("text", "says"),
         [
             ("box=xyxy", "unknown repair 'box'; expected NAME or NAME=VALUE such as boxes=xyxy, with a NAME of boxes"),
-            ("boxes", "repair 'boxes' takes xyxy, yxyx, cxcywh, yxhw or xxyy, got 'boxes'"),
+            ("boxes", "repair 'boxes' takes xyxy, yxyx, cxcywh, yxhw, yxwh or xxyy, got 'boxes'"),
             ("clip=2", "repair 'clip' takes no value, got 'clip=2'"),
             ("gt:nms=0.5", "repair 'nms' changes detections only, got 'gt:nms=0.5'"),
             ("areas=masks", "repair 'areas' changes ground truth only"),

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import Protocol
 
+# A cause without a repair has no number of its own.
+EXPLAINED = {"detections_of_other_images": ("images_without_annotations", "images_without_detections")}
+
 
 @dataclass(frozen=True)
 class Checked(Findings[VerifiedSuspicion]):
@@ -134,13 +137,14 @@ def check(
     )  # fmt: skip
     summary = case.summary if detections is not None and len(detections) else {}
     found = explained(case, summary)
-    findings = sorted(found, key=lambda one: (not one.harmful, -_size(one), SURENESS.index(one.suspicion.sure)))
+    findings = sorted(found, key=lambda one: (not one.harmful, -_size(one, found), SURENESS.index(one.suspicion.sure)))
     counts = len(ground_truth.images), len(ground_truth), None if detections is None else len(detections)
     repairs = [str(one.suspicion.repair) for one in found if one.harmful and one.suspicion.repair is not None]
     return Checked(tuple(findings), *counts, summary, tuple(" ".join(repairs).split()))
 
 
-def _size(finding: VerifiedSuspicion) -> float:
-    """How harmful a finding is: a refusal more than any number."""
+def _size(finding: VerifiedSuspicion, found: list[VerifiedSuspicion]) -> float:
+    """How harmful a finding is: a refusal more than any number, and a cause as much as what it explains."""
     moved = 0.0 if math.isnan(finding.gain) else abs(finding.gain)
-    return moved + 2.0 * finding.suspicion.refused
+    explained = (_size(one, found) for one in found if one.code in EXPLAINED.get(finding.code, ()))
+    return max([moved + 2.0 * finding.suspicion.refused, *explained])

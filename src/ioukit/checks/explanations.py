@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ioukit._near_names import suggest
+from ioukit.checks.repairs.boxes import FORMATS
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Fault:
 FAULTS = (
     Fault(
         "Boxes in another format",
-        ("*_are_xyxy", "*_are_yxyx", "*_are_cxcywh", "*_are_yxhw", "*_are_xxyy", "ground_truth_looks_like_*"),
+        (*(f"*_are_{fmt}" for fmt in FORMATS), "ground_truth_looks_like_*"),
         "AP near 0; higher if only some images are wrong",
         "Objects overlap their best detection much more after another reading",
         "`--repair boxes=FORMAT`",
@@ -163,9 +164,9 @@ FAULTS = (
         "Write the detections again",
     ),
     Fault(
-        "Scores equal or rounded",
-        ("scores_all_equal", "scores_often_equal", "scores_rounded"),
-        "AP depends on the order of the file",
+        "Scores equal, rounded, or of few values",
+        ("scores_all_equal", "scores_often_equal", "scores_rounded", "scores_of_few_values"),
+        "AP may depend on the order of the file",
         "Scores are counted, also per image",
         "Write all digits",
     ),
@@ -184,10 +185,10 @@ FAULTS = (
         "Write the score of each box",
     ),
     Fault(
-        "Scores exchanged within images",
-        ("scores_not_of_their_boxes", "scores_say_nothing"),
+        "Scores exchanged within images, or reversed on some",
+        ("scores_not_of_their_boxes", "scores_say_nothing", "scores_partly_reversed"),
         "AP too low",
-        "A right detection has a higher score than a wrong one over all images, but not within an image",
+        "A right detection has a higher score than a wrong one over all images, but not within an image, or some",
         "Write scores with their boxes",
     ),
     Fault(

@@ -30,6 +30,7 @@ LAYOUTS = {
     "yxyx": "[y1, x1, y2, x2]",
     "cxcywh": "[centre x, centre y, width, height]",
     "yxhw": "[y, x, height, width]",
+    "yxwh": "[y, x, width, height]",
     "xxyy": "[x1, x2, y1, y2]",
 }
 """The numbers of a box in other formats than COCO's ``[x, y, width, height]``, in words."""

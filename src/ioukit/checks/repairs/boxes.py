@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, FloatArray
 
 
-FORMATS = ("xyxy", "yxyx", "cxcywh", "yxhw", "xxyy")
+FORMATS = ("xyxy", "yxyx", "cxcywh", "yxhw", "yxwh", "xxyy")
 TURNS = ("hflip", "vflip", "rot90", "rot180", "rot270")
-_SWAPPED = [1, 0, 3, 2]
+_ORDERS = {"yxyx": [1, 0, 3, 2], "yxhw": [1, 0, 3, 2], "yxwh": [1, 0, 2, 3], "xxyy": [0, 2, 1, 3]}
 
 
 def as_xywh(boxes: FloatArray, fmt: str) -> FloatArray:
     """(N, 4) xywh of numbers in one of `FORMATS`. Sides can be negative."""
-    if fmt in ("yxyx", "yxhw"):
-        boxes = boxes[:, _SWAPPED]
-    elif fmt == "xxyy":
-        boxes = boxes[:, [0, 2, 1, 3]]
-    known: BoxFormat = "cxcywh" if fmt == "cxcywh" else "xywh" if fmt == "yxhw" else "xyxy"
+    if fmt in _ORDERS:
+        boxes = boxes[:, _ORDERS[fmt]]
+    known: BoxFormat = "cxcywh" if fmt == "cxcywh" else "xywh" if fmt in ("yxhw", "yxwh") else "xyxy"
     return convert(boxes, known, "xywh")
 
 

@@ -47,6 +47,7 @@ BEYOND_PIXELS = 1.0
 OFTEN_FAR = 0.01
 FEWEST_BEYOND = 5
 ALIKE = 0.5
+AS_GOOD = 0.97  # of the gain of the best reading: then the overlaps do not tell which one it is
 
 
 def of_ground_truth(case: Case) -> Iterator[Suspicion]:
@@ -69,6 +70,17 @@ class _Candidate(NamedTuple):
     repairs: tuple[tuple[str, str], ...]
     boxes: FloatArray
 
+    @property
+    def words(self) -> str:
+        return " and ".join(WORDS[value] for _, value in self.repairs)
+
+
+class _Best(NamedTuple):
+    reading: Reading
+    candidate: _Candidate
+    as_good: list[str]
+    """Other readings that the overlaps cannot tell from it."""
+
 
 def readings(case: Case) -> Iterator[Suspicion]:
     """Boxes of either side that match those of the other side after another reading of their numbers.
@@ -78,20 +90,37 @@ def readings(case: Case) -> Iterator[Suspicion]:
     """
     if case.iou_type != "bbox":
         return
-    for side in ("detections", "ground_truth"):
-        best: tuple[Reading, _Candidate] | None = None
-        for candidate in _candidates(case, side):
-            then = case.overlaps_of(candidate.boxes, side)
-            reading = best_reading(case.overlaps, then, case.pairs, case.ground_truth.boxes)
-            if (
-                reading is not None
-                and (best is None or reading.gain > best[0].gain)
-                and holds(case, side, candidate.boxes, reading)
-            ):
-                best = reading, candidate
-        if best is not None:
-            yield _suspicion(case, side, *best)
+    found = {side: one for side in NAMES if (one := _best(case, side)) is not None}
+    # Where x and y are exchanged, both sides can be it. Then it is the one with more boxes beyond their images.
+    for side in sorted(found, key=lambda side: -_beyond_end(case, side)):
+        yield _suspicion(case, side, found)
     yield from _fractions_without_sizes(case)
+
+
+def _best(case: Case, side: Side) -> _Best | None:
+    """The reading of one side that matches best, if one matches much better."""
+    best: tuple[Reading, _Candidate] | None = None
+    gains: dict[str, float] = {}
+    for candidate in _candidates(case, side):
+        then = case.overlaps_of(candidate.boxes, side)
+        reading = best_reading(case.overlaps, then, case.pairs, case.ground_truth.boxes)
+        gains[candidate.words] = 0.0 if reading is None else reading.gain
+        if (
+            reading is not None
+            and (best is None or reading.gain > best[0].gain)
+            and holds(case, side, candidate.boxes, reading)
+        ):
+            best = reading, candidate
+    if best is None:
+        return None
+    gain, words = best[0].gain, best[1].words
+    return _Best(*best, [one for one in gains if one != words and AS_GOOD * gain <= gains[one] <= gain])
+
+
+def _beyond_end(case: Case, side: Side) -> float:
+    """The share of the boxes of one side that reach beyond the right or lower end of their image."""
+    boxes, sizes = case.data.of(side).boxes, case.sizes if side == "detections" else case.object_sizes
+    return float((boxes[:, :2] + boxes[:, 2:] > (1 + BEYOND) * sizes).any(axis=1).mean())
 
 
 def _fractions_without_sizes(case: Case) -> Iterator[Suspicion]:
@@ -132,10 +161,11 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
         )
 
 
-def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) -> Suspicion:
+def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:
+    reading, candidate, as_good = found[side]
     images = None if reading.images is None else case.labels(reading.images)
     repairs = [Repair(name, value, side, images) for name, value in candidate.repairs]
-    what = " and ".join(WORDS[value] for _, value in candidate.repairs)
+    what = candidate.words
     where = "" if images is None else f" of {len(images):,} images"
     data = case.data.of(side)
     rows = int(repairs[0].rows(data.image_labels()).sum())
@@ -143,6 +173,11 @@ def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) 
         f"the boxes of the {NAMES[side]}{where} match if they are read as {what}: the objects' mean IoU with their "
         f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
     )
+    if as_good:
+        message += f". Read as {' or '.join(as_good)}, they match about as well"
+    for other in found.keys() - {side}:
+        if found[other].candidate.words == what and found[other].reading.gain >= AS_GOOD * reading.gain:
+            message += f". Those of the {NAMES[other]} match about as well if they are read so instead"
     code = "_".join(value.replace("-", "_") for _, value in candidate.repairs)
     return Suspicion(
         f"{side}_are_{code}", "likely", message, rows, len(data),

@@ -37,6 +37,7 @@ DOMINANT = 0.6  # share of the objects of a class that agree; a clear majority, 
 CLEARLY = 0.5  # share of the wrong objects of an image that gain: most of them
 FEWEST_IMAGES = 2  # one image may be a coincidence
 FEWEST_GAINED = 3  # objects, on an image where others are right already
+STANDARD_DEVIATIONS = 3.0  # of what is gained by chance; and one object more, as chance is known from few mistakes
 SHARE_GAINED = 5e-3  # of all objects: among many, a few differ by the same id by chance, and AP does not move
 # The chance that all objects of a class are missed; below it, the class was not predicted at all. It was 1e-3 before
 # that benchmark was written, which also brought the four constants below.
@@ -184,9 +185,10 @@ def _of_some_images(case: Case, hits: _Hits) -> tuple[str, NDArray[np.bool_], Pl
     tried = {
         how: ids_after(hits.given, how, known) == hits.wanted for how in conventions((hits.wanted - hits.given)[~now])
     }
-    # What is wrong on images that are mostly right is a mistake of the detector. Some convention repairs most of it.
-    mistakes = ~now & (right > wrong)[where]
-    share = (max(int(then[mistakes].sum()) for then in tried.values()) + 1) / (int(mistakes.sum()) + len(known))
+    # What is wrong on images that are mostly right is a mistake of the detector, and a single object does not tell its
+    # image from others. Some convention repairs most of these mistakes.
+    mistakes = ~now & ((right > wrong) | (right + wrong == 1))[where]
+    share = (max(int(then[mistakes].sum()) for then in tried.values()) + 0.5) / (int(mistakes.sum()) + len(known))
     for how, then in tried.items():
         gained, lost = np.bincount(where, then & ~now), np.bincount(where, now & ~then)
         # A few ids are the same in both conventions. One wrong object is more often a mistake of the detector.
@@ -204,7 +206,9 @@ def _of_some_images(case: Case, hits: _Hits) -> tuple[str, NDArray[np.bool_], Pl
         if confused and (len(given) == 1 or objects.sum() < FEWEST_GAINED):
             continue
         expected = _gained_by_chance(wrong[lost == 0], least[lost == 0], share) if confused else 0.0
-        if objects.sum() > most_by_chance(expected):
+        # A detector that takes one class for another on an image does so with all objects of that class there.
+        different = len(np.unique(np.stack([where[objects], hits.given[objects]]), axis=1).T)
+        if different > expected + STANDARD_DEVIATIONS * math.sqrt(expected) + 1:
             best, most = (how, then, images[some]), float(objects.sum())
     return best
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_MATCHED = 0.3
 BETTER = 0.2
 BY_CHANCE = 1e-4  # of any image
-STANDARD_DEVIATIONS = 3.0
+STANDARD_DEVIATIONS, OF_ESTIMATE = 3.0, 1.0  # of the number by chance, and of the chance, which is an estimate
 TOUCHES = 0.1
 FEWEST_IMAGES, MOST_IMAGES = 3, 200
 CONFIDENT = 0.5
@@ -141,11 +141,11 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
     count, total = int(silent.sum()), int(with_objects.sum())
     if not count:
         return
-    chances = _chances_of_empty(case, found)
-    expected = float(chances.sum())
+    chances, higher = _chances_of_empty(case, found)
+    expected, at_most = float(chances.sum()), float(higher.sum())
     # The more images are empty, the less it matters that the expected number is an estimate.
     many = count >= SHARE_OF_IMAGES * total
-    most = expected + STANDARD_DEVIATIONS * math.sqrt(expected) if many else most_by_chance(expected)
+    most = at_most + STANDARD_DEVIATIONS * math.sqrt(at_most) if many else most_by_chance(expected)
     sure = count >= FEWEST_IMAGES and count > most
     surprising = silent & (total * chances <= BY_CHANCE)
     if not sure and surprising.any():
@@ -162,8 +162,8 @@ def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[
     )  # fmt: skip
 
 
-def _chances_of_empty(case: Case, found: Places) -> FloatArray:
-    """(I,) the chance that an image with objects has no detection.
+def _chances_of_empty(case: Case, found: Places) -> tuple[FloatArray, FloatArray]:
+    """(I,) the chance that an image with objects has no detection, and (I,) the same one standard deviation higher.
 
     An image is empty if all objects are missed and nothing else is detected. The share of missed objects comes from
     objects without which their images would have a detection, too: another object is found, or a detection lies apart
@@ -180,10 +180,12 @@ def _chances_of_empty(case: Case, found: Places) -> FloatArray:
         missed, fair = missed + int((without & (elsewhere | other)).sum()), fair + int((elsewhere | other).sum())
         if not without.all():
             alone, hit = alone + (not other), hit + 1
-    share, nothing_else = (missed + 1) / (fair + 2), (alone + 1) / (hit + 2)
-    chances = np.zeros(len(found))
-    chances[objects > 0] = share ** objects[objects > 0] * nothing_else
-    return chances
+    estimates = np.array([(missed + 1) / (fair + 2), (alone + 1) / (hit + 2)])
+    # The mean of a beta distribution, and its standard deviation.
+    deviations = np.sqrt(estimates * (1 - estimates) / [fair + 3, hit + 3])
+    share, nothing_else = np.stack([estimates, np.minimum(estimates + OF_ESTIMATE * deviations, 1)], axis=1)
+    chances = share[:, None] ** objects * nothing_else[:, None] * (objects > 0)
+    return chances[0], chances[1]
 
 
 def _different_boxes(case: Case) -> Places:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
     Places = NDArray[np.intp]
+    Flags = NDArray[np.bool_]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 MISSED, FOUND = 0.3, 0.6  # the best IoU of a box that has no partner, and of one that has
@@ -263,17 +264,17 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
     limit = min(others.mean() + NO_BETTER / 2, MISSED)
     lonely = many & (own <= limit)
     apart = np.flatnonzero(lonely)
-    if len(apart) < max(FEWEST // 2, LEAST_SHARE * many.sum()):
-        return
-    usual, of_many = ([bests[at] for at in np.flatnonzero(which)] for which in (many & ~lonely, many))
-    expected = _low_by_chance(usual, of_many, limit)
-    by_chance = len(apart) < most_by_chance(expected)
-    if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
-        return
+    few = len(apart) < max(FEWEST // 2, LEAST_SHARE * many.sum())
+    if not few:
+        by_chance = len(apart) < most_by_chance(_low_by_chance(bests, many, lonely, limit))
+        if not whole and (by_chance or different(np.concatenate([objects[looked_at[at]] for at in apart])) < FEWEST):
+            return
     bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]
-    exchanged = _exchanged(objects, found, bad)
+    exchanged = _exchanged(objects, found, bad, mutual=few)
+    if few and not exchanged:
+        return
     labels, those = gt.images.labels, case.labels(np.array([looked_at[at] for at in apart.tolist()]))
-    if len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
+    if few or len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
         pairs = [f"those of {labels[place].item()} are under {labels[there].item()}" for place, there in exchanged]
         # Partners are looked for on some of the images only.
         of_these = "these" if len(bad) == len(apart) else f"the first {len(bad):,} of these"
@@ -305,8 +306,9 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
-def _low_by_chance(usual: list[FloatArray], images: list[FloatArray], limit: float) -> float:
+def _low_by_chance(bests: list[FloatArray], many: Flags, lonely: Flags, limit: float) -> float:
     """How many images have a mean IoU of at most the limit if their objects are as those of the usual images."""
+    usual, images = ([bests[at] for at in np.flatnonzero(which)] for which in (many & ~lonely, many))
     if not usual:
         return 0.0
     pool, rng = np.concatenate(usual), np.random.default_rng(0)
@@ -314,11 +316,15 @@ def _low_by_chance(usual: list[FloatArray], images: list[FloatArray], limit: flo
 
 
 def _exchanged(
-    objects: Mapping[int, FloatArray], found: Mapping[int, FloatArray], images: list[int]
+    objects: Mapping[int, FloatArray], found: Mapping[int, FloatArray], images: list[int], *, mutual: bool
 ) -> list[tuple[int, int]]:
-    """Of some images, those whose objects have the detections of another image, and which one that is."""
+    """Of some images, those whose objects have the detections of another image, and which one that is.
+
+    If they are few, they count only if the other one has theirs: chance gives no such two images.
+    """
     partners = ((one, _partner(objects[one], found, [other for other in found if other != one])) for one in images)
-    return [(one, there) for one, there in partners if there is not None]
+    pairs = [(one, there) for one, there in partners if there is not None]
+    return [pair for pair in pairs if pair[::-1] in pairs] if mutual else pairs
 
 
 def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[int]) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +19,13 @@ if TYPE_CHECKING:
     from ioukit.checks.case import Case
     from ioukit.typing import FloatArray
 
+    Places = NDArray[np.intp]
+
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 20
 OFTEN, VERY_OFTEN = 0.1, 0.3
-MOST_VALUES = 12
+MOST_VALUES, FEWEST_TENTHS = 12, 6
 MIXED = 2
 FEWEST_FLAT = 2
 HIGHEST_PERCENT = 100.0
@@ -32,6 +33,7 @@ NOTHING_TO_RANK = 0.99  # AP of data without false positives
 FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
 CHANCE = 0.01
 FEWEST_GROUPS, ONE, SHARE_OF_ONE, DRAWS = 5, 1e-3, 0.04, 10
+FEWEST_PAIRS, LOW, REVERSED, RIGHT_WAY = 4, 0.25, 0.2, 0.4  # a right detection is rarely the lowest of five by chance
 MUCH_LESS = 0.5  # of planted equal scores, 0.7 and more; of a sure detector, 0.1 to 0.4
 LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out what is below 0.05
 
@@ -95,9 +97,15 @@ def _equal(case: Case) -> Iterator[Suspicion]:
             "write the scores of the detector", examples(images),
         )  # fmt: skip
     elif len(values) <= MOST_VALUES and len(scores) >= FEWEST * MOST_VALUES:
+        # Few levels can be all that a detector has. All tenths of a range are what rounding leaves.
+        steps = np.round(10 * values[0]) + np.arange(len(values))
+        rounded = len(values) >= FEWEST_TENTHS and np.allclose(10 * values, steps, rtol=0, atol=1e-6)
+        tenths = f", the tenths from {values[0]:.1f} to {values[-1]:.1f}" if rounded else ""
         yield Suspicion(
-            "scores_rounded", "likely", f"{len(scores):,} detections have only {len(values):,} different scores",
-            len(scores), len(scores), "write the scores with more digits", examples(f"{value:g}" for value in values),
+            "scores_rounded" if rounded else "scores_of_few_values", "likely" if rounded else "possible",
+            f"{len(scores):,} detections have only {len(values):,} different scores{tenths}: nothing ranks equal ones, "
+            "and AP may depend on the order of the file", len(scores), len(scores),
+            "write the scores with more digits, if the detector has them", examples(f"{value:g}" for value in values),
         )  # fmt: skip
 
 
@@ -254,10 +262,13 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
     image, score = case.places[rows], dt.scores[rows]
     if min(right.sum(), (~right).sum()) < FEWEST_RANKED:
         return
-    over_all = _chance_of_higher(score, right, np.zeros_like(image))
-    within = _chance_of_higher(score, right, image)
-    if math.isnan(within):
+    higher, pairs = _pairs(score, right, np.zeros_like(image))
+    over_all = float(higher.sum() / pairs.sum())
+    higher, pairs = _pairs(score, right, image)
+    if not pairs.any():
         return
+    within = float(higher.sum() / pairs.sum())
+    yield from _partly_reversed(case, np.unique(image), higher, pairs)
     if over_all >= SOME_ORDER and within - 0.5 <= LESS * (over_all - 0.5):
         if min(different(dt.boxes[rows[some]]) for some in (right, ~right)) < FEWEST_RANKED:
             return
@@ -276,10 +287,27 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
-def _chance_of_higher(score: FloatArray, right: NDArray[np.bool_], group: NDArray[np.intp]) -> float:
-    """The share of the pairs of a right and a wrong detection of one group in which the right one has the higher score.
+def _partly_reversed(case: Case, images: Places, higher: FloatArray, pairs: Places) -> Iterator[Suspicion]:
+    """Images on which right detections have lower scores than wrong ones, while on others they have higher ones."""
+    some = pairs >= FEWEST_PAIRS
+    share, total = higher[some] / pairs[some], int(some.sum())
+    reverse, most = share < LOW, int((share > 1 - LOW).sum())
+    count = int(reverse.sum())
+    if count >= max(FEWEST_GROUPS, REVERSED * total) and most >= RIGHT_WAY * total:
+        labels = case.labels(images[some][reverse])
+        yield Suspicion(
+            "scores_partly_reversed", "possible",
+            f"a right detection has a higher score than a wrong one in less than {percent(LOW, 0)} of the pairs on "
+            f"{count:,} of {total:,} images with at least {FEWEST_PAIRS} pairs, and in more than "
+            f"{percent(1 - LOW, 0)} on {most:,}: the scores of some images may be reversed",
+            count, total, "check whether the scores of these images are costs", examples(labels), labels,
+        )  # fmt: skip
 
-    NaN if no group has both. It comes from the ranks, as the statistic of Mann and Whitney.
+
+def _pairs(score: FloatArray, right: NDArray[np.bool_], group: Places) -> tuple[FloatArray, Places]:
+    """(G,) in how many pairs of a right and a wrong detection of a group the right one is higher, (G,) of how many.
+
+    It comes from the ranks, as the statistic of Mann and Whitney. Equal scores count half.
     """
     order = np.lexsort((score, group))
     right, group, score = right[order], group[order], score[order]
@@ -291,5 +319,4 @@ def _chance_of_higher(score: FloatArray, right: NDArray[np.bool_], group: NDArra
     rights = np.add.reduceat(right, first, dtype=np.int64)
     wrongs = np.diff(np.append(first, len(group))) - rights
     higher = np.add.reduceat(np.where(right, rank, 0.0), first) - rights * (rights + 1) / 2
-    pairs = rights * wrongs
-    return float(higher[pairs > 0].sum() / pairs.sum()) if pairs.any() else math.nan
+    return higher, rights * wrongs
