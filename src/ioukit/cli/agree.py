@@ -71,6 +71,8 @@ def agree(
             raise typer.BadParameter("needs --output, the file to write", param_hint="--consensus")
         kind = kind_of(iou_type)
         known = model_names(names, files)
+    for path in dict.fromkeys(one for one in files if files.count(one) > 1):
+        talk.say(f"note {printable(str(path))} is compared with itself")
     reader = Reader("error", threads, talk)
     annotations: dict[str, Any] = {
         name: reader.side(Source(path), None, alone=True) for name, path in zip(known, sources, strict=True)
@@ -81,8 +83,10 @@ def agree(
         found = comparison.agree(
             annotations, iou_threshold=iou_threshold, iou_type=kind.name, level=level, threads=threads
         )
+    said = {note for one in annotations.values() for note in one.notes}
     for note in found.notes:
-        talk.say(f"note {printable(note)}")
+        if note not in said:
+            talk.say(f"note {printable(note)}")
     if output is not None:
         with bad_output():
             datasets.write(found.consensus(consensus or "majority"), output, "coco")
