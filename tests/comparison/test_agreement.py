@@ -272,7 +272,7 @@ def test_a_region_is_compared_with_all_others_of_its_object() -> None:
     found = agree(given)
     assert found.overlaps[0] == pytest.approx([(9 / 11 + 3 / 7) / 2, (9 / 11 + 7 / 13) / 2, (3 / 7 + 7 / 13) / 2])
     for kind in ("union", "intersection", "majority"):
-        assert found.consensus(kind).boxes.tolist() == [[10, 0, 100, 100]]  # type: ignore[arg-type]
+        assert found.consensus(kind).boxes.tolist() == [[10, 0, 100, 100]]
 
 
 @pytest.mark.parametrize("annotators", [2, 3, 4])
