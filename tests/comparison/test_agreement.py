@@ -330,7 +330,10 @@ def test_images_meet_by_name_and_what_is_left_out_is_said() -> None:
     fewer = dataclasses.replace(bob, images=bob.images.take(np.array([1, 2, 3])))
     fewer = fewer.take(np.zeros(len(fewer), np.bool_))
     found = agree({"ann": ann, "bob": fewer})
-    assert "2 images left out, which not all annotators have" in found.notes
+    assert found.notes[-1] == (
+        "2 images with 1 region left out, which not all annotators have: images on which somebody drew nothing must be "
+        "listed, in a table by a row without a box"
+    )
     assert math.isnan(found.pairs[0].numbers["F1"].value)
     other = data_of([region], names=[f"x{number}.jpg" for number in range(IMAGES)])
     with pytest.raises(ValueError, match="no image is in the annotations of all: ann, bob"):
@@ -389,7 +392,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = run_here("agree", *files, "--output", tmp_path / "all.json", "--json", tmp_path / "found.json")
     assert done.code in (None, 0), done.err
     rows = [line.split() for line in done.out.splitlines()]
-    assert rows[0] == ["annotators", "number", "value", "limits"]
+    assert rows[0] == ["annotators", "number", "value", "95", "%", "limits"]
     shown = expected.pairs[0].numbers
     assert rows[2] == ["F1", "at", "IoU", "0.5", f"{shown['F1'].value:.3f}", *_limits(shown["F1"])]
     assert rows[6] == ["Cohen's", "kappa", "of", "classes", f"{shown['kappa'].value:.3f}", *_limits(shown["kappa"])]
@@ -405,6 +408,21 @@ def test_the_command(tmp_path: Path) -> None:
     before = files[0].read_bytes()
     assert run_here("agree", *files, "-o", files[0]).code == 2
     assert files[0].read_bytes() == before
+
+
+def test_an_image_that_a_table_lists_without_a_box_takes_part(tmp_path: Path) -> None:
+    files = [tmp_path / "ann.csv", tmp_path / "bob.csv"]
+    head, boxes = "image,category,x,y,width,height\n", ["a.jpg,car,0,0,10,10\n", "b.jpg,car,0,0,10,10\n"]
+    files[0].write_text(head + "".join(boxes))
+    files[1].write_text(head + boxes[0])
+    done = run_here("agree", *files, "--level", "0.5")
+    assert "note 1 image with 1 region left out, which not all annotators have" in done.err
+    assert "50 % limits" in done.out.splitlines()[0]
+    assert [line.split()[-1] for line in done.out.splitlines() if "F1 at IoU 0.5 " in line] == ["1.000"]
+    files[1].write_text(head + boxes[0] + "b.jpg,,,,,\n")
+    done = run_here("agree", *files)
+    assert "left out" not in done.err
+    assert [line.split()[4] for line in done.out.splitlines() if "F1 at IoU 0.5  " in line][:1] == ["0.667"]
 
 
 def test_the_command_says_each_note_once(tmp_path: Path) -> None:

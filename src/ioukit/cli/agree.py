@@ -84,9 +84,8 @@ def agree(
             annotations, iou_threshold=iou_threshold, iou_type=kind.name, level=level, threads=threads
         )
     said = {note for one in annotations.values() for note in one.notes}
-    for note in found.notes:
-        if note not in said:
-            talk.say(f"note {printable(note)}")
+    for note in (one for one in found.notes if one not in said):
+        talk.say(f"note {printable(note)}")
     if output is not None:
         with bad_output():
             datasets.write(found.consensus(consensus or "majority"), output, "coco")

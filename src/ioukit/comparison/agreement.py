@@ -25,6 +25,7 @@ from ioukit._columns import Frozen, record
 from ioukit._keywords import answers_keywords
 from ioukit._output import aligned
 from ioukit._plain_values import plain_value
+from ioukit._words_and_colours import percent
 from ioukit.comparison.words import interval_doubts
 from ioukit.datasets import Detections, GroundTruth, merge
 from ioukit.datasets.columns.lazy import Names
@@ -157,7 +158,7 @@ class Agreement(Frozen):
     def table(self) -> str:
         """The numbers of all pairs with their limits, the alpha, and the classes and images that agree least."""
         titles = number_titles(self.iou_threshold)
-        rows = [["annotators", "number", "value", "limits"]]
+        rows = [["annotators", "number", "value", f"{percent(self.alpha.level)} limits"]]
         for pair in self.pairs:
             rows.append([" and ".join(pair.names), "pairs of any class", f"{pair.paired:,}", ""])
             rows += [["", titles[key], *shown(one)] for key, one in pair.numbers.items()]
@@ -391,9 +392,13 @@ def _together(given: Mapping[str, GroundTruth]) -> tuple[GroundTruth, Positions,
     shared = np.array([name in of_all for name in merged.images.names], np.bool_)
     if not shared.any():
         raise ValueError(f"no image is in the annotations of all: {', '.join(given)}")
-    if left := int((~shared).sum()):
-        notes.append(f"{pluralize(left, 'image')} left out, which not all annotators have")
     kept = shared[np.searchsorted(merged.images.ids, merged.image_ids)]
+    if left := int((~shared).sum()):
+        regions = pluralize(int((~kept).sum()), "region")
+        notes.append(
+            f"{pluralize(left, 'image')} with {regions} left out, which not all annotators have: images on which "
+            "somebody drew nothing must be listed, in a table by a row without a box"
+        )
     gt = dataclasses.replace(merged.take(kept), images=merged.images.take(shared))
     return gt, annotator[kept], tuple(dict.fromkeys(notes))
 
@@ -572,12 +577,8 @@ def _objects(rows: Sequence[Positions], found: Mapping[tuple[int, int], _Paired]
             for row in members[there].values():
                 of_row[row] = here
             members[there] = {}
-    kept = [one for one in members if one]
-    objects = np.full((len(kept), len(rows)), -1)
-    for place, one in enumerate(kept):
-        for at, row in one.items():
-            objects[place, at] = row
-    return objects
+    objects = [[one.get(at, -1) for at in range(len(rows))] for one in members if one]
+    return np.array(objects, np.int64).reshape(-1, len(rows))
 
 
 def _overlaps(objects: Positions, rows: Sequence[Positions], found: Mapping[tuple[int, int], _Paired]) -> Floats:
