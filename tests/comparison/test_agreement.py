@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import itertools
 import json
 import math
@@ -159,6 +160,80 @@ def test_where_no_image_moves_a_number_there_are_no_limits() -> None:
     assert "1.000 to 1.000" not in found.table()
 
 
+def test_rounding_is_no_difference() -> None:
+    shifted: list[list[Region]] = [[], []]
+    for image, copies in ((1, 1), (2, 5), (3, 3)):
+        for place in range(copies):
+            for own, by in zip(shifted, (0.0, 2.0), strict=True):
+                own.append((image, 3, (100.0 * place + by, 0.0, 10.0, 10.0)))  # all pairs have an IoU of 2/3
+    found = agree({"ann": data_of(shifted[0]), "bob": data_of(shifted[1])})
+    for key, value in {"F1": 1, "F1_mean": 0.4, "F1_any_class": 1, "IoU": 2 / 3}.items():
+        number = found.pairs[0].numbers[key]
+        assert number.value == pytest.approx(value), key
+        assert np.isnan([number.low, number.high]).all(), key
+    assert " to " not in found.table()
+
+
+def judged(*given: tuple[int, int, int]) -> Agreement:
+    """Two annotators of as many images; each row has an image, and what each of them calls an object there."""
+    sides: tuple[list[Region], list[Region]] = ([], [])
+    for place, (image, *kinds) in enumerate(given):
+        for own, kind in zip(sides, kinds, strict=True):
+            own.append((image, kind, (100.0 * place, 0.0, 10.0, 10.0)))
+    images = list(range(1, 1 + max(image for image, *_ in given)))
+    ann, bob = (
+        GroundTruth.from_arrays(
+            image_ids=[one[0] for one in own],
+            category_ids=[one[1] for one in own],
+            boxes=[one[2] for one in own],
+            images=images,
+            categories=CLASSES,
+        )
+        for own in sides
+    )
+    return agree({"ann": ann, "bob": bob})
+
+
+DIFFER, AGREED = "classes differ on {}", "annotators agree on a class besides the most common one on {}"
+
+
+@pytest.mark.parametrize(
+    ("differ", "agreed", "warnings"),
+    [
+        (5, 2, ()),
+        (4, 2, (DIFFER.format("4 images"),)),
+        (5, 1, (AGREED.format("1 image"),)),
+        (2, 0, (DIFFER.format("2 images"), AGREED.format("0 images"))),
+    ],
+)
+def test_limits_of_kappa_and_alpha_warn_of_few_images(differ: int, agreed: int, warnings: tuple[str, ...]) -> None:
+    usual = [(image, 3, 3) for image in range(1, 13) for _ in range(2)]
+    different = [(image, *((3, 9) if image % 2 else (9, 3))) for image in range(1, 1 + differ)]
+    found = judged(*usual, *different, *((12 - k, 9, 9) for k in range(agreed)))
+    numbers = found.pairs[0].numbers
+    assert numbers["kappa"].warnings == found.alpha.warnings == warnings
+    assert all(not numbers[key].warnings for key in numbers if key != "kappa")
+    assert found.to_dict()["pairs"][0]["kappa"]["warnings"] == found.to_dict()["alpha"]["warnings"] == list(warnings)
+    sentence = (
+        "Intervals that may miss the true value in more than 5 % of cases: Cohen's kappa of classes and Krippendorff's "
+        f"alpha of classes ({'; '.join(warnings)})."
+    )
+    assert found.doubts == (sentence if warnings else "")
+    assert (sentence in found.table()) == bool(warnings)
+    assert all(reason in repr(found.alpha) for reason in warnings)
+
+
+def test_several_objects_of_an_image_are_one_image_of_evidence() -> None:
+    found = judged(*((image, kind, kind if image == 1 else 3) for image in range(1, 9) for kind in (3, 3, 5, 5)))
+    assert found.alpha.warnings == found.pairs[0].numbers["kappa"].warnings == (AGREED.format("1 image"),)
+
+
+def test_doubts_of_three_name_the_annotators() -> None:
+    sets = [data_of(one) for one in drawn(np.random.default_rng(7), 3)]
+    found = agree(dict(zip("abc", sets, strict=True)))
+    assert "Cohen's kappa of classes of a and b" in found.doubts
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_objects_of_three_have_one_region_of_each_and_every_region_once(seed: int) -> None:
     sets = drawn(np.random.default_rng([5, seed]), 3)
@@ -191,6 +266,58 @@ def test_a_consensus_has_the_region_and_the_class_of_most() -> None:
         found.consensus("all")  # type: ignore[arg-type]
 
 
+def test_a_region_is_compared_with_all_others_of_its_object() -> None:
+    boxes: list[tuple[float, float, float, float]] = [(0, 0, 100, 100), (10, 0, 100, 100), (40, 0, 100, 100)]
+    given = {name: data_of([(1, 3, box)]) for name, box in zip(("ann", "bob", "eve"), boxes, strict=True)}
+    found = agree(given)
+    assert found.overlaps[0] == pytest.approx([(9 / 11 + 3 / 7) / 2, (9 / 11 + 7 / 13) / 2, (3 / 7 + 7 / 13) / 2])
+    for kind in ("union", "intersection", "majority"):
+        assert found.consensus(kind).boxes.tolist() == [[10, 0, 100, 100]]
+
+
+@pytest.mark.parametrize("annotators", [2, 3, 4])
+@pytest.mark.parametrize("threshold", [0.3, 0.5])
+def test_regions_of_a_consensus_are_those_of_plain_python(annotators: int, threshold: float) -> None:
+    below = 0
+    for seed in range(12):
+        sets = [data_of(one) for one in drawn(np.random.default_rng([6, seed]), annotators)]
+        found = agree(dict(zip("abcd", sets, strict=False)), iou_threshold=threshold)
+        boxes, chosen = found.annotations.boxes.tolist(), []
+        for one, overlaps in zip(found.objects.tolist(), found.overlaps.tolist(), strict=True):
+            means = [math.nan] * annotators
+            for at, row in enumerate(one):
+                ious = [iou(boxes[row], boxes[other]) for other in one if -1 not in (row, other) and other != row]
+                if row >= 0:
+                    means[at] = sum(ious) / len(ious) if ious else 0.0
+                below += any(value < threshold for value in ious)
+            assert overlaps == pytest.approx(means, abs=1e-12, nan_ok=True)
+            best = max(value for value in means if not math.isnan(value))
+            first = next(at for at, value in enumerate(means) if value > best - 1e-9)
+            chosen.append(boxes[one[first]])
+        assert sorted(found.consensus("union").boxes.tolist()) == sorted(chosen)
+    assert (below > 0) == (annotators > 2)
+
+
+def test_classes_that_only_some_list_are_said() -> None:
+    ann, bob = (
+        GroundTruth.from_arrays(
+            image_ids=[1, 1], category_ids=[1, 2], boxes=[[0, 0, 9, 9], [20, 0, 9, 9]], categories=names
+        )
+        for names in ({1: "car", 2: "Bus"}, {1: "car", 2: "bus"})
+    )
+    said = "2 classes that not all annotators list: 'Bus' (only ann), 'bus' (only bob)"
+    assert agree({"ann": ann, "bob": bob}).notes == (said,)
+    assert agree({"ann": ann, "bob": ann}).notes == ()
+    said = "2 classes that not all annotators list: 'Bus' (only ann and eve), 'bus' (only bob)"
+    assert agree({"ann": ann, "bob": bob, "eve": ann}).notes == (said,)
+    other = dataclasses.replace(
+        bob, categories=dataclasses.replace(ann.categories, ids=np.arange(12), names=tuple("abcdefghijkl"))
+    )
+    (said,) = agree({"ann": ann, "bob": other}).notes
+    assert said.startswith("14 classes that not all annotators list: ")
+    assert (said.count("only"), said.endswith("), ...")) == (10, True)
+
+
 def test_images_meet_by_name_and_what_is_left_out_is_said() -> None:
     region: Region = (1, 3, (0.0, 0.0, 20.0, 20.0))
     names = [f"{number}.jpg" for number in range(1, IMAGES + 1)]
@@ -203,7 +330,10 @@ def test_images_meet_by_name_and_what_is_left_out_is_said() -> None:
     fewer = dataclasses.replace(bob, images=bob.images.take(np.array([1, 2, 3])))
     fewer = fewer.take(np.zeros(len(fewer), np.bool_))
     found = agree({"ann": ann, "bob": fewer})
-    assert "2 images left out, which not all annotators have" in found.notes
+    assert found.notes[-1] == (
+        "2 images with 1 region left out, which not all annotators have: images on which somebody drew nothing must be "
+        "listed, in a table by a row without a box"
+    )
     assert math.isnan(found.pairs[0].numbers["F1"].value)
     other = data_of([region], names=[f"x{number}.jpg" for number in range(IMAGES)])
     with pytest.raises(ValueError, match="no image is in the annotations of all: ann, bob"):
@@ -248,6 +378,9 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert '<h1 class="name">ann, bob</h1>' in text
     assert "Annotations of bob" in text
+    doubts = agree(dict(zip(("ann", "bob"), map(read, files), strict=True))).doubts
+    assert "Intervals that may miss the true value in more than 5 % of cases: Cohen" in doubts
+    assert html.escape(doubts) in text.replace("&#39;", "&#x27;")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -259,7 +392,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = run_here("agree", *files, "--output", tmp_path / "all.json", "--json", tmp_path / "found.json")
     assert done.code in (None, 0), done.err
     rows = [line.split() for line in done.out.splitlines()]
-    assert rows[0] == ["annotators", "number", "value", "limits"]
+    assert rows[0] == ["annotators", "number", "value", "95", "%", "limits"]
     shown = expected.pairs[0].numbers
     assert rows[2] == ["F1", "at", "IoU", "0.5", f"{shown['F1'].value:.3f}", *_limits(shown["F1"])]
     assert rows[6] == ["Cohen's", "kappa", "of", "classes", f"{shown['kappa'].value:.3f}", *_limits(shown["kappa"])]
@@ -275,3 +408,31 @@ def test_the_command(tmp_path: Path) -> None:
     before = files[0].read_bytes()
     assert run_here("agree", *files, "-o", files[0]).code == 2
     assert files[0].read_bytes() == before
+
+
+def test_an_image_that_a_table_lists_without_a_box_takes_part(tmp_path: Path) -> None:
+    files = [tmp_path / "ann.csv", tmp_path / "bob.csv"]
+    head, boxes = "image,category,x,y,width,height\n", ["a.jpg,car,0,0,10,10\n", "b.jpg,car,0,0,10,10\n"]
+    files[0].write_text(head + "".join(boxes))
+    files[1].write_text(head + boxes[0])
+    done = run_here("agree", *files, "--level", "0.5")
+    assert "note 1 image with 1 region left out, which not all annotators have" in done.err
+    assert "50 % limits" in done.out.splitlines()[0]
+    assert [line.split()[-1] for line in done.out.splitlines() if "F1 at IoU 0.5 " in line] == ["1.000"]
+    files[1].write_text(head + boxes[0] + "b.jpg,,,,,\n")
+    done = run_here("agree", *files)
+    assert "left out" not in done.err
+    assert [line.split()[4] for line in done.out.splitlines() if "F1 at IoU 0.5  " in line][:1] == ["0.667"]
+
+
+def test_the_command_says_each_note_once(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.json" for name in ("ann", "bob")]
+    region: Region = (1, 3, (0.0, 0.0, 20.0, 20.0))
+    for file, regions in zip(files, ([region], []), strict=True):
+        write(data_of(regions), file, "coco")
+    done = run_here("agree", *files)
+    assert done.err.count("note ") == 1
+    assert f"note {files[1]}: no annotations, so no image has an object" in done.err.splitlines()
+    assert "is compared with itself" not in done.err
+    again = run_here("agree", files[0], files[1], files[0])
+    assert again.err.splitlines()[0] == f"note {files[0]} is compared with itself"

@@ -71,6 +71,8 @@ def agree(
             raise typer.BadParameter("needs --output, the file to write", param_hint="--consensus")
         kind = kind_of(iou_type)
         known = model_names(names, files)
+    for path in dict.fromkeys(one for one in files if files.count(one) > 1):
+        talk.say(f"note {printable(str(path))} is compared with itself")
     reader = Reader("error", threads, talk)
     annotations: dict[str, Any] = {
         name: reader.side(Source(path), None, alone=True) for name, path in zip(known, sources, strict=True)
@@ -81,7 +83,8 @@ def agree(
         found = comparison.agree(
             annotations, iou_threshold=iou_threshold, iou_type=kind.name, level=level, threads=threads
         )
-    for note in found.notes:
+    said = {note for one in annotations.values() for note in one.notes}
+    for note in (one for one in found.notes if one not in said):
         talk.say(f"note {printable(note)}")
     if output is not None:
         with bad_output():

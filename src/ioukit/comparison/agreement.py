@@ -25,6 +25,8 @@ from ioukit._columns import Frozen, record
 from ioukit._keywords import answers_keywords
 from ioukit._output import aligned
 from ioukit._plain_values import plain_value
+from ioukit._words_and_colours import percent
+from ioukit.comparison.words import interval_doubts
 from ioukit.datasets import Detections, GroundTruth, merge
 from ioukit.datasets.columns.lazy import Names
 from ioukit.evaluation import Evaluation, evaluate, match
@@ -42,6 +44,11 @@ if TYPE_CHECKING:
 
 Consensus: TypeAlias = Literal["union", "intersection", "majority"]
 _MOST_ROWS = 10
+_LEAST_OVERLAP = 1e-9  # smaller ones count as 0
+_ROUNDING = 1e-12  # equal numbers of different images differ by less
+_FEW_DIFFERENT, _FEW_ALIKE = 5, 2
+"""With fewer images on which classes differ, or on which they agree on a class besides the most common one, limits of
+kappa and alpha are doubtful (`benchmarks/agreement_simulation.py`)."""
 
 
 def number_titles(iou_threshold: float) -> dict[str, str]:
@@ -98,7 +105,7 @@ class Agreement(Frozen):
     alpha: Interval
     """Krippendorff's alpha of the classes, over the objects that two annotators or more have."""
     overlaps: Floats
-    """(G, N) the mean IoU of each of these regions with those that it was paired with; 0 without any, NaN for none."""
+    """(G, N) the mean IoU of each of these regions with the others of its object; 0 without others, NaN for none."""
     by_image: Floats
     """(I,) F1 of each image, the mean over all pairs of annotators; NaN where nobody has a region."""
     by_class: Floats
@@ -111,8 +118,8 @@ class Agreement(Frozen):
     def consensus(self, kind: Consensus = "majority") -> GroundTruth:
         """One data set of all annotators.
 
-        An object has the region that overlaps those of the others most on average, and the class that most annotators
-        gave it; of equal ones, those of the first annotator.
+        An object has the region that overlaps those of the others most on average, whatever their IoU, and the class
+        that most annotators gave it; of equal ones, those of the first annotator.
 
         Args:
             kind: ``"union"``: all objects. ``"intersection"``: those that all annotators have. ``"majority"``: those
@@ -138,10 +145,20 @@ class Agreement(Frozen):
             source=f"{kind} of {', '.join(self.names)}",
         )
 
+    @property
+    def doubts(self) -> str:
+        """Which limits may be wrong more often than they say, and why; empty if nothing is known."""
+        titles, found = number_titles(self.iou_threshold), dict[str, Interval]()
+        for pair in self.pairs:
+            of = f" of {' and '.join(pair.names)}" if len(self.pairs) > 1 else ""
+            found |= {f"{titles[key]}{of}": one for key, one in pair.numbers.items()}
+        found[titles["alpha"]] = self.alpha
+        return interval_doubts(list(found), list(found.values()), self.alpha.level)
+
     def table(self) -> str:
         """The numbers of all pairs with their limits, the alpha, and the classes and images that agree least."""
         titles = number_titles(self.iou_threshold)
-        rows = [["annotators", "number", "value", "limits"]]
+        rows = [["annotators", "number", "value", f"{percent(self.alpha.level)} limits"]]
         for pair in self.pairs:
             rows.append([" and ".join(pair.names), "pairs of any class", f"{pair.paired:,}", ""])
             rows += [["", titles[key], *shown(one)] for key, one in pair.numbers.items()]
@@ -151,6 +168,7 @@ class Agreement(Frozen):
         images = np.searchsorted(gt.images.ids, gt.image_ids)
         blocks = [
             aligned(rows),
+            self.doubts,
             _least("class", titles["F1"], gt.categories.names, self.by_class, classes),
             _least("image", titles["F1"], gt.images.names, self.by_image, images),
         ]
@@ -254,12 +272,13 @@ def agree(
     gt, annotator, notes = _together(given)
     sides = [gt.take(np.flatnonzero(annotator == at)) for at in range(len(given))]
     rows = [np.flatnonzero(annotator == at) for at in range(len(given))]
+    least = min(_LEAST_OVERLAP, iou_threshold) if len(given) > 2 else None  # of two, the pairs are enough
     found = {
-        (a, b): _paired(sides[a], sides[b], iou_threshold, iou_type, threads)
+        (a, b): _paired(sides[a], sides[b], iou_threshold, iou_type, least, threads)
         for a, b in itertools.combinations(range(len(given)), 2)
     }
     names = tuple(given)
-    objects, overlaps = _objects(rows, found)
+    objects = _objects(rows, found)
     images = np.array([_f1(one.right[:, 0], one.regions) for one in found.values()])
     classes = np.array([_f1(one.right_of_classes, one.regions_of_classes) for one in found.values()])
     return Agreement(
@@ -274,7 +293,7 @@ def agree(
             for (a, b), one in found.items()
         ),
         alpha=_alpha(gt, objects, level),
-        overlaps=overlaps,
+        overlaps=_overlaps(objects, rows, found),
         by_image=_mean(images),
         by_class=_mean(classes),
         notes=notes,
@@ -362,14 +381,24 @@ def _together(given: Mapping[str, GroundTruth]) -> tuple[GroundTruth, Positions,
         images = dataclasses.replace(gt.images, names=Names.of(labels))
         known.append(dataclasses.replace(gt, images=images))
     merged = merge(known, duplicates="join")
+    listed = {name: set(gt.categories.names) for name, gt in zip(given, known, strict=True)}
+    have = {one: [name for name, own in listed.items() if one in own] for one in merged.categories.names}
+    lacking = [f"{one!r} (only {' and '.join(who)})" for one, who in have.items() if len(who) < len(known)]
+    if lacking:
+        shown = ", ".join(lacking[:_MOST_ROWS]) + ", ..." * (len(lacking) > _MOST_ROWS)
+        notes.append(f"{pluralize(len(lacking), 'class')} that not all annotators list: {shown}")
     annotator = np.repeat(np.arange(len(known)), [len(gt) for gt in known])
     of_all = set.intersection(*(set(gt.images.names) for gt in known))
     shared = np.array([name in of_all for name in merged.images.names], np.bool_)
     if not shared.any():
         raise ValueError(f"no image is in the annotations of all: {', '.join(given)}")
-    if left := int((~shared).sum()):
-        notes.append(f"{pluralize(left, 'image')} left out, which not all annotators have")
     kept = shared[np.searchsorted(merged.images.ids, merged.image_ids)]
+    if left := int((~shared).sum()):
+        regions = pluralize(int((~kept).sum()), "region")
+        notes.append(
+            f"{pluralize(left, 'image')} with {regions} left out, which not all annotators have: images on which "
+            "somebody drew nothing must be listed, in a table by a row without a box"
+        )
     gt = dataclasses.replace(merged.take(kept), images=merged.images.take(shared))
     return gt, annotator[kept], tuple(dict.fromkeys(notes))
 
@@ -382,6 +411,8 @@ class _Paired(NamedTuple):
     """(P,) rows of both sides of each pair, whatever their classes, ..."""
     iou: Floats
     """... and its IoU."""
+    near: tuple[Positions, Positions, Floats]
+    """(Q,) the same of all regions that overlap, or of the pairs."""
     place: Positions
     """(P,) the position of its image."""
     right: Counts
@@ -415,11 +446,13 @@ def _as_detections(b: GroundTruth, iou_type: Any) -> Detections:
     )
 
 
-def _paired(a: GroundTruth, b: GroundTruth, iou_threshold: float, iou_type: Any, threads: int | None) -> _Paired:
+def _paired(
+    a: GroundTruth, b: GroundTruth, iou_threshold: float, iou_type: Any, least: float | None, threads: int | None
+) -> _Paired:
     found = _as_detections(b, iou_type)
     options: dict[str, Any] = {"iou_type": iou_type, "threads": threads}
-    any_class = match(a, found, _rules(iou_threshold).replace(class_agnostic=True), **options)
-    of_pairs = any_class.pairs
+    any_class = match(a, found, _rules(iou_threshold).replace(class_agnostic=True), near=least, **options)
+    of_pairs, near = any_class.pairs, any_class.near or any_class.pairs  # where none overlap, there are no pairs
     first, second = any_class.objects.row[of_pairs.object], any_class.detections.row[of_pairs.detection]
     images, classes = len(a.images), len(a.categories)
     right = np.zeros((images, 1 + len(COCO.iou_thresholds)), np.int64)
@@ -436,6 +469,7 @@ def _paired(a: GroundTruth, b: GroundTruth, iou_threshold: float, iou_type: Any,
         first,
         second,
         of_pairs.iou,
+        (any_class.objects.row[near.object], any_class.detections.row[near.detection], near.iou),
         np.searchsorted(a.images.ids, a.image_ids[first]),
         right,
         np.bincount(places, minlength=images),
@@ -476,11 +510,22 @@ def _interval(
     return _limits(key, float(number(*whole)), left, level, lowest=lowest)
 
 
-def _limits(key: str, value: float, left: Floats, level: float, *, lowest: float) -> Interval:
-    strata = np.zeros(len(left), np.intp)
+def _limits(key: str, value: float, left: Floats, level: float, *warnings: str, lowest: float) -> Interval:
+    strata, defined = np.zeros(len(left), np.intp), left[~np.isnan(left)]
     found = interval_of_left_out(value, left, strata, len(left), key=key, level=level, lowest=lowest)
     # Where no image moves the number, these images say nothing about others: limits without width would look certain.
-    return dataclasses.replace(found, low=math.nan, high=math.nan) if found.low == found.high else found
+    if not len(defined) or np.ptp(defined) <= _ROUNDING:
+        return dataclasses.replace(found, low=math.nan, high=math.nan)
+    return dataclasses.replace(found, warnings=warnings)
+
+
+def _doubts(differ: Positions, agreed: Positions) -> list[str]:
+    """Why limits are doubtful: the images where classes differ, or are one besides the most common one, may be few."""
+    different, alike = len(np.unique(differ)), len(np.unique(agreed))
+    found = [f"classes differ on {pluralize(different, 'image')}"] if different < _FEW_DIFFERENT else []
+    if alike < _FEW_ALIKE:
+        found.append(f"annotators agree on a class besides the most common one on {pluralize(alike, 'image')}")
+    return found
 
 
 def _kappa(confusion: Counts, first: Positions, second: Positions, place: Positions, images: int, level: float) -> Any:
@@ -499,7 +544,9 @@ def _kappa(confusion: Counts, first: Positions, second: Positions, place: Positi
     products = per_image(of_second[first]) + per_image(of_first[second]) - _in_common(first, second, place, images)
     total, agreed = confusion.sum(), np.trace(confusion)
     left = number(total - paired, agreed - same, chance - products)
-    return _limits("kappa", float(number(total, agreed, chance)), left, level, lowest=-1.0)
+    rare = (first == second) & (first != np.append(of_first + of_second, 0).argmax())
+    warnings = _doubts(place[first != second], place[rare])
+    return _limits("kappa", float(number(total, agreed, chance)), left, level, *warnings, lowest=-1.0)
 
 
 def _in_common(first: Positions, second: Positions, place: Positions, images: int) -> Floats:
@@ -511,8 +558,8 @@ def _in_common(first: Positions, second: Positions, place: Positions, images: in
     return np.bincount(both // kinds, counts[here] * other_counts[there], minlength=images).astype(np.float64)
 
 
-def _objects(rows: Sequence[Positions], found: Mapping[tuple[int, int], _Paired]) -> tuple[Positions, Floats]:
-    """The regions of each annotator for each object, and the mean IoU of each with those it was paired with.
+def _objects(rows: Sequence[Positions], found: Mapping[tuple[int, int], _Paired]) -> Positions:
+    """The regions of each annotator for each object.
 
     Pairs are taken from the highest IoU on; one joins two objects that no annotator has both of.
     """
@@ -523,24 +570,30 @@ def _objects(rows: Sequence[Positions], found: Mapping[tuple[int, int], _Paired]
         for (a, b), one in found.items()
         for first, second, iou in zip(one.first.tolist(), one.second.tolist(), one.iou.tolist(), strict=True)
     ]
-    ious: dict[int, list[float]] = {}
-    for iou, first, second in sorted(edges):
-        ious.setdefault(first, []).append(-iou)
-        ious.setdefault(second, []).append(-iou)
+    for _, first, second in sorted(edges):
         here, there = of_row[first], of_row[second]
         if here != there and not members[here].keys() & members[there].keys():
             members[here] |= members[there]
             for row in members[there].values():
                 of_row[row] = here
             members[there] = {}
-    kept = [one for one in members if one]
-    objects = np.full((len(kept), len(rows)), -1)
-    overlaps = np.full((len(kept), len(rows)), np.nan)
-    for place, one in enumerate(kept):
-        for at, row in one.items():
-            objects[place, at] = row
-            overlaps[place, at] = np.mean(ious[row]) if row in ious else 0.0
-    return objects, overlaps
+    objects = [[one.get(at, -1) for at in range(len(rows))] for one in members if one]
+    return np.array(objects, np.int64).reshape(-1, len(rows))
+
+
+def _overlaps(objects: Positions, rows: Sequence[Positions], found: Mapping[tuple[int, int], _Paired]) -> Floats:
+    """(G, N) the mean IoU of each region with the others of its object; 0 without others, NaN for none."""
+    iou, has, total = np.zeros((*objects.shape, len(rows))), objects >= 0, sum(map(len, rows))
+    for (a, b), one in found.items():
+        both = np.flatnonzero(has[:, a] & has[:, b])
+        wanted = objects[both, a] * total + objects[both, b]
+        first, second, overlap = one.near
+        listed = rows[a][first] * total + rows[b][second]
+        _, at, known = np.intersect1d(wanted, listed, assume_unique=True, return_indices=True)
+        iou[both[at], a, b] = iou[both[at], b, a] = overlap[known]
+    # Sorted, so that regions that overlap the others equally have equal sums.
+    means = np.sort(iou, axis=2).sum(axis=2) / np.maximum(has.sum(axis=1, keepdims=True) - 1, 1)
+    return np.where(has, means, np.nan)
 
 
 def _alpha(gt: GroundTruth, objects: Positions, level: float) -> Interval:
@@ -568,4 +621,6 @@ def _alpha(gt: GroundTruth, objects: Positions, level: float) -> Interval:
     squares = 2 * np.bincount(place, of_class[value], minlength=images) - _in_common(value, value, place, images)
     total, squared = len(value), int(of_class @ of_class)
     left = number(total - own, observed.sum() - observed, squared - squares)
-    return _limits("alpha", float(number(total, observed.sum(), squared)), left, level, lowest=-1.0)
+    rare = (counts > 1) & (keys % kinds != np.append(of_class, 0).argmax())
+    warnings = _doubts(place_of_unit[differ > 0], place_of_unit[of_unit[rare]])
+    return _limits("alpha", float(number(total, observed.sum(), squared)), left, level, *warnings, lowest=-1.0)

@@ -160,7 +160,7 @@ def agreement_data(
     drawn = len(pictures)
     alone, left_out = _alone(agreement, became, pictures)
     confusion = _confusion(agreement)
-    notes = [*agreement.notes, *picture_words]
+    notes = [*agreement.notes, *filter(None, [agreement.doubts]), *picture_words]
     if len(names) > MOST_DRAWN and drawn:
         notes.append(f"The pictures show the regions of the first {MOST_DRAWN} of {len(names):,} annotators.")
     return AgreementPage(

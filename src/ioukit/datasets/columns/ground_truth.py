@@ -412,7 +412,7 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool, threads: in
     if dropped:
         notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")
     if len(gt) == 0:
-        notes.append(f"{source}: no annotations: there is nothing to find, and every number is undefined")
+        notes.append(f"{source}: no annotations, so no image has an object")
     if has_zero and on_invalid != "pycocotools":
         notes.append(
             f"{source}: an annotation has the id 0, which pycocotools takes for 'no match': its numbers are too low "
