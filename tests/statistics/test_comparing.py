@@ -215,6 +215,25 @@ def test_a_class_among_many_that_loses_everything_is_found() -> None:
     assert not any(other.is_significant for other in others)
 
 
+def test_a_class_on_one_image_does_not_hide_the_others() -> None:
+    """Its difference is as large in every permutation, so it can never be found, and counts as no further test."""
+    names = {1: "usual", 2: "other", 3: "rare"}
+    rng = np.random.default_rng(1)
+    image, category = np.tile(np.arange(40), 2), np.repeat([1, 2], 40)
+    boxes = np.column_stack([rng.uniform(0, 400, (80, 2)), rng.uniform(20, 90, (80, 2))])
+    found = []
+    for rare in (False, True):
+        of = np.append(image, 0)[: 81 if rare else 80], np.append(category, 3)[: 81 if rare else 80]
+        placed = np.vstack([boxes, [450, 10, 30, 30]])[: len(of[0])]
+        truth = GroundTruth.from_arrays(image_ids=of[0], category_ids=of[1], boxes=placed, categories=names)
+        every = model(truth, 3)
+        lost = every.take(every.category_ids == 2)
+        compared = compare(evaluate(truth, every), evaluate(truth, lost), per_class="AP", replicates=50)
+        found.append({one.category: (one.p_value, one.p_adjusted) for one in compared.per_class["AP"]})
+    assert all(one["usual"][0] == one["usual"][1] < 0.02 for one in found)
+    assert found[1]["rare"] == (1, 1)
+
+
 def test_corrected_p_values_are_those_of_every_step_written_out() -> None:
     """Westfall and Young: the k-th largest is compared with the largest of it and all smaller ones."""
     rng = np.random.default_rng(4)
@@ -232,6 +251,14 @@ def test_corrected_p_values_are_those_of_every_step_written_out() -> None:
         highest = max(highest, (1 + reached) / 100)
         expected[at] = highest
     np.testing.assert_array_equal(stepped_down(observed, drawn, units), expected)
+    # A test that no permutation could find corrects none of the others, and is corrected for all of them.
+    with_it = stepped_down(
+        [*observed, 7.0],
+        np.column_stack([drawn, np.full(99, 7.0)]),
+        np.append(units, 1.0),
+        np.array([False] * 5 + [True]),
+    )
+    np.testing.assert_array_equal(with_it, [*expected, 1.0])
     assert stepped_down([0.5], np.full((9, 1), 0.4), np.ones(1)).tolist() == [0.1]
     assert stepped_down([0.0, 0.0], np.zeros((9, 2)), np.zeros(2)).tolist() == [1, 1]
     assert stepped_down([], np.zeros((9, 0)), np.zeros(0)).tolist() == []

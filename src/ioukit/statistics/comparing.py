@@ -137,7 +137,7 @@ def compare(
     classes = {}
     for at, key in enumerate(of_classes):
         part = slice(len(listed) + at * len(labels), len(listed) + (at + 1) * len(labels))
-        adjusted = tests.adjusted(part, correction)
+        adjusted = tests.adjusted(part, correction, level)
         classes[key] = _of_classes(key, a.matches, rows[part], adjusted)
     return Comparison(
         tuple(differences),
@@ -208,7 +208,7 @@ class PermutationTests:
         # Random permutations of few clusters may by chance hold the data itself less often than all of them do.
         return smallest_p_value(len(self.swapped), self.num_clusters)
 
-    def adjusted(self, part: slice, correction: ClassCorrection) -> list[float]:
+    def adjusted(self, part: slice, correction: ClassCorrection, level: float) -> list[float]:
         """The p-values of some numbers of classes, corrected for their number."""
         if correction != "westfall-young":
             return [float(one) for one in adjust_p_values(self.p_values[part], correction)]
@@ -216,7 +216,8 @@ class PermutationTests:
         # The unit is the standard deviation over permutations. A class of which few images differ takes a part of it
         # from all, or a tiny difference would look large beside it.
         spread, _ = shared(variances(drawn), np.zeros(len(clusters)), clusters, clusters > 0)
-        adjusted = stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)))
+        hopeless = np.array(self.smallest[part]) > alarm(level)
+        adjusted = stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)), hopeless)
         return [float(one) for one in np.maximum(adjusted, self._least)]
 
 

@@ -59,7 +59,10 @@ def adjust_p_values(p_values: npt.ArrayLike, method: Correction = "holm") -> npt
 
 
 def stepped_down(
-    observed: npt.ArrayLike, permuted: npt.ArrayLike, units: npt.NDArray[np.float64]
+    observed: npt.ArrayLike,
+    permuted: npt.ArrayLike,
+    units: npt.NDArray[np.float64],
+    hopeless: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.float64]:
     """P-values of several tests by the same permutations, corrected for their number.
 
@@ -72,25 +75,30 @@ def stepped_down(
         observed: (N,) the statistics, two-sided; NaN where undefined.
         permuted: (B, N) the same in each permutation; NaN counts as larger than any other.
         units: (N,) the units; 0 counts as 1.
+        hopeless: (N,) the tests whose p-values are above the level whatever is observed, as permutations tell. They
+            raise no alarm, so the p-values of others need no correction for them.
 
     Returns:
         (N,) adjusted p-values; NaN where the statistic is undefined.
 
-    Source: Westfall and Young, Resampling-Based Multiple Testing, 1993, algorithm 4.1.
+    Source: Westfall and Young, Resampling-Based Multiple Testing, 1993, algorithm 4.1. Of hopeless tests: Tarone, A
+    modified Bonferroni method for discrete data, Biometrics 46, 1990.
     """
     values, drawn = np.abs(np.asarray(observed, np.float64)), np.abs(np.asarray(permuted, np.float64))
-    tested = np.flatnonzero(~np.isnan(values))
-    unit = np.where(units[tested] > 0, units[tested], 1)
-    sizes, highest = values[tested] / unit, np.zeros(len(drawn))
-    order = np.argsort(-sizes, kind="stable")
-    adjusted = np.full(len(values), np.nan)
-    reached = np.zeros(len(order))
-    for place in reversed(range(len(order))):  # the largest of this test and of all that are less significant
-        at = order[place]
-        column = drawn[:, tested[at]] / unit[at]
-        highest = np.maximum(highest, np.where(np.isnan(column), np.inf, column))
-        reached[place] = np.count_nonzero(highest >= sizes[at] - ROUNDING)
-    adjusted[tested[order]] = np.maximum.accumulate((1 + reached) / (1 + len(drawn)))
+    units = np.where(units > 0, units, 1)
+    sizes = values / units
+    columns = np.where(np.isnan(drawn), np.inf, drawn / units)
+    left_out = np.zeros(len(values), np.bool_) if hopeless is None else hopeless
+    tested = np.flatnonzero(~np.isnan(values) & ~left_out)
+    order = tested[np.argsort(-sizes[tested], kind="stable")]
+    reached, highest = np.zeros(len(values)), np.zeros(len(drawn))
+    for at in order[::-1]:  # the largest of this test and of all that are less significant
+        highest = np.maximum(highest, columns[:, at])
+        reached[at] = np.count_nonzero(highest >= sizes[at] - ROUNDING)
+    for at in np.flatnonzero(left_out):
+        reached[at] = np.count_nonzero(np.maximum(highest, columns[:, at]) >= sizes[at] - ROUNDING)
+    adjusted = np.where(np.isnan(values), np.nan, (1 + reached) / (1 + len(drawn)))
+    adjusted[order] = np.maximum.accumulate(adjusted[order])
     return adjusted
 
 
