@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ioukit._words_and_colours import COLOURS, ERROR_WORDS, OUTCOME_WORDS, percent
+from ioukit._words_and_colours import COLOURS, ERROR_WORDS, OUTCOME_WORDS, percent, shorten, shorten_apart
 from ioukit.evaluation import ERROR_KINDS
 from ioukit.report import _html
 
@@ -91,3 +91,13 @@ def luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_long_names_of_models_differ_also_where_they_are_cut() -> None:
+    names = [f"experiment-yolov8m-lr0.00{rate}-augmosaic-epochs300-imgsz640" for rate in (1, 2, 5)]
+    found = shorten_apart(["short", *names], 24)
+    assert found == ["short", *(f"…olov8m-lr0.00{rate}-augmosa…" for rate in (1, 2, 5))]
+    assert max(map(len, found)) == 24
+    far = [f"{'a' * 40}{letter}{'b' * 40}{number}{'c' * 40}" for letter, number in (("x", 1), ("y", 1), ("x", 2))]
+    assert shorten_apart(far, 24) == far, "no short text tells these apart"
+    assert shorten_apart(["same" * 20] * 2, 24) == [shorten("same" * 20, 24)] * 2

@@ -15,6 +15,8 @@ In grey they are alike, so colour is never the only sign: a dash, a hatch or a l
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -123,3 +125,22 @@ def shorten(name: str, longest: int = 28) -> str:
         return name
     tail = longest // 3
     return f"{name[: longest - tail - 1].rstrip()}…{name[-tail:].lstrip()}"
+
+
+def shorten_apart(names: Sequence[str], longest: int = 28) -> list[str]:
+    """Different names, each as :func:`shorten` has it, or cut elsewhere if they would not differ."""
+    whole = [shorten(name, len(name) + 1) for name in names]
+    found = [shorten(name, longest) for name in whole]
+    for short in {one for one in found if found.count(one) > 1}:
+        alike = [at for at, one in enumerate(found) if one == short]
+        if len({whole[at] for at in alike}) < 2:
+            continue
+        same = itertools.takewhile(
+            lambda letters: len(set(letters)) == 1, zip(*(whole[at] for at in alike), strict=False)
+        )
+        begin = max(len(list(same)) - longest // 3, 1)
+        cut = [f"…{whole[at][begin:]}" for at in alike]
+        cut = [one if len(one) <= longest else f"{one[: longest - 1]}…" for one in cut]
+        for at, one in zip(alike, cut, strict=True):
+            found[at] = one if len(set(cut)) == len({whole[each] for each in alike}) else whole[at]
+    return found

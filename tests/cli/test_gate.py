@@ -67,6 +67,8 @@ def test_exit_codes(words: list[str], code: int, first: str) -> None:
         (["--baseline", "mian", "--candidate", "same"], "did you mean 'main'?"),
         (["--baseline", "main", "--candidate", "same@2"], "have the numbers 1"),
         (["--baseline", "main"], "--candidate"),
+        (["--baseline", "main", "--candidate", "same", "--classes", "cat"], "evaluated already"),
+        (["--baseline", "main", "--candidate", "same", "--protocol", "voc2007"], "evaluated already"),
         (["--candidate", "same"], "compares with a baseline"),
         (["--baseline", "main", "--candidate", "same", "--rules", "missing.toml"], "missing.toml"),
         (["--baseline", "main", "--candidate", "same", "--rules", "bad.toml"], "did you mean 'may_fall_by'?"),

@@ -176,6 +176,16 @@ def test_a_column_of_a_table_with_a_computed_name_is_searched_once() -> None:
     assert "shape is the column of the table, which hides the other one" in found.notes
 
 
+def test_what_is_left_out_or_compared_otherwise_is_told() -> None:
+    data, _, _, table = _data(0)
+    weather = np.where(np.arange(IMAGES) < 30, "", table["weather"])
+    for by in ("weather", None):
+        found = worst_slices(data, by, tables={**table, "weather": weather}, replicates=1, key="AP50")
+        left = "30 of 150 images are in no slice of weather: they have no value, or one outside of its ranges"
+        assert left in found.notes
+        assert ("slices of objects are compared by AR100, not by AP50" in found.notes) == (by is None)
+
+
 def test_whole_classes_cannot_be_compared_class_by_class() -> None:
     _, gt, dt, _ = _data(0)
     found = worst_slices(evaluate(gt, dt.take(dt.category_ids != 1)), ["category", "position"], replicates=20)
@@ -225,7 +235,7 @@ def test_recall_difference_is_the_weighted_mean_over_classes() -> None:
     inside = gt.areas > 5000
     none = np.zeros(len(dt), np.bool_)
     tables = list(tables_of_objects((gt, dt), data.matches, [ObjectPart(inside, none), ObjectPart(~inside, none)]))
-    found = recall_difference(*tables, np.arange(len(gt.images)))
+    found = recall_difference(tables[0], tables[1], np.arange(len(gt.images)))
     results = [Evaluation.from_table(table).per_class for table in tables]
     total = weights = recalls = 0.0
     for one, other in zip(*results, strict=True):
@@ -254,7 +264,8 @@ def test_what_chance_does_is_neither_too_much_nor_too_little_if_classes_are_on_f
         )
         none = np.zeros(len(dt), np.bool_)
         parts = [ObjectPart(inside, none), ObjectPart(~inside, none)]
-        found = recall_difference(*tables_of_objects((gt, dt), match(gt, dt), parts), np.arange(6))
+        one, other = tables_of_objects((gt, dt), match(gt, dt), parts)
+        found = recall_difference(one, other, np.arange(6))
         differences.append(found.difference)
         squares.append((found.influence_if_alike**2).sum())
     # Within a cluster, classes are found together, which the scale of a class alone cannot know.
@@ -290,7 +301,8 @@ def test_influences_give_the_standard_error_of_the_bootstrap() -> None:
     inside = gt.boxes[:, 2] > gt.boxes[:, 3]
     none = np.zeros(len(dt), np.bool_)
     parts = [ObjectPart(inside, none), ObjectPart(~inside, none)]
-    found = recall_difference(*tables_of_objects((gt, dt), data.matches, parts), np.arange(IMAGES))
+    one, other = tables_of_objects((gt, dt), data.matches, parts)
+    found = recall_difference(one, other, np.arange(IMAGES))
     rng = np.random.default_rng(0)
     drawn = []
     for _ in range(200):
@@ -312,8 +324,8 @@ def test_influences_give_the_standard_error_of_the_bootstrap() -> None:
         )
         wide, free = inside[np.concatenate(rows)], np.zeros(len(detected), np.bool_)
         choices = [ObjectPart(wide, free), ObjectPart(~wide, free)]
-        tables = tables_of_objects((copy, detected), match(copy, detected), choices)
-        drawn.append(recall_difference(*tables, np.arange(IMAGES)).difference)
+        one, other = tables_of_objects((copy, detected), match(copy, detected), choices)
+        drawn.append(recall_difference(one, other, np.arange(IMAGES)).difference)
     assert np.sqrt((found.influence**2).sum()) == pytest.approx(np.std(drawn), rel=0.2)
 
 

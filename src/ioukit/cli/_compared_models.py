@@ -159,13 +159,7 @@ def models_of_runs(
     from ioukit.cli._ledger import about_runs  # noqa: PLC0415 - files need no ledger
     from ioukit.runs import Ledger  # noqa: PLC0415 - as above
 
-    for group in about_files:
-        for name, value in group._asdict().items():
-            if name != "report" and value not in (None, False, "error"):
-                raise typer.BadParameter(
-                    "is about files, and the runs of a ledger are evaluated already",
-                    param_hint=f"--{name.replace('_', '-')}",
-                )
+    refuse_about_files(about_files)
     ledger = Ledger(log)
     with about_runs():
         found = [ledger.run(str(run)) for run in runs]
@@ -176,6 +170,21 @@ def models_of_runs(
         chosen = model_names(names, runs) if names is not None else [run.reference for run in found]
     _check_iou_threshold(evaluations[0].protocol, iou_threshold)
     return dict(zip(chosen, evaluations, strict=True)), labels.of_runs(evaluations[0])
+
+
+def refuse_about_files(groups: Sequence[Any]) -> None:
+    """Refuses options about files where runs of a ledger are named, except where to write the report.
+
+    Raises:
+        typer.BadParameter: If there is one.
+    """
+    for group in groups:
+        for name, value in group._asdict().items():
+            if name != "report" and value not in (None, False, "error"):
+                raise typer.BadParameter(
+                    "is about files, and the runs of a ledger are evaluated already",
+                    param_hint=f"--{name.replace('_', '-')}",
+                )
 
 
 def _check_iou_threshold(protocol: "Protocol", iou_threshold: float | None) -> None:

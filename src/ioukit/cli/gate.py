@@ -13,7 +13,13 @@ import typer
 from ioukit._checks import pluralize
 from ioukit._output import printable
 from ioukit.cli._arguments import RESULTS, MarkdownOption, ThreadsOption
-from ioukit.cli._compared_models import LabelOptions, Labels, labelled_files, models_of_files
+from ioukit.cli._compared_models import (
+    LabelOptions,
+    Labels,
+    labelled_files,
+    models_of_files,
+    refuse_about_files,
+)
 from ioukit.cli._data_files import Reader, ReadingOptions, input_files
 from ioukit.cli._errors import bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs, is_ledger, ledger_and_runs
@@ -103,6 +109,7 @@ def check_gate(
             reader = reading.reader(threads, talk)
             sides, groups = _of_files(files, runs, labels, evaluated, reading, reader)
         else:
+            refuse_about_files((evaluated, reading))
             sides = _of_runs(log, list(map(str, words)), baseline, candidate, threads)
             groups = labels.of_runs(sides[-1].evaluation)
         labels.say(groups, talk)

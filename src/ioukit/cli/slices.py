@@ -76,8 +76,9 @@ def slices(
     ] = None,
     columns: Annotated[bool, typer.Option("--columns", help="List the columns and stop.")] = False,
     least_objects: Annotated[
-        int, typer.Option(min=1, metavar="N", help="With a search: skip slices with fewer objects.")
-    ] = 50,
+        int | None,
+        typer.Option(min=1, metavar="N", help="With a search: skip slices with fewer objects. [default: 50]"),
+    ] = None,
     clusters: Annotated[
         str | None,
         typer.Option(
@@ -120,8 +121,9 @@ def slices(
         with bad_value("--bins"):
             cut = _bins(bins or ())
         searches = (worst or not by) and not columns
-        if pairs and not searches:
-            raise ValueError("--pairs needs --worst: it is an option of the search")
+        for option, given in (("--pairs", pairs), ("--least-objects", least_objects)):
+            if given and not searches:
+                raise ValueError(f"{option} needs --worst: it is an option of the search")
         if searches and not replicates:
             raise ValueError("the search needs intervals: --replicates must be at least 1")
         sources = list(map(with_attributes, reading.sources(files)))
@@ -152,7 +154,7 @@ def slices(
             **tables,
         }
         asked = parse_list(keys or ())
-        search: dict[str, Any] = {"pairs": pairs, "least_objects": least_objects, "permutations": permutations}
+        search: dict[str, Any] = {"pairs": pairs, "least_objects": least_objects or 50, "permutations": permutations}
         options |= {"replicates": replicates, **(search if searches else {})}
         found = _measure(evaluations[0], by, asked, options, search=searches)
     for note in found.notes:

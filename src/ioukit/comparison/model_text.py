@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._output import aligned
-from ioukit._words_and_colours import percent, shorten
+from ioukit._words_and_colours import percent, shorten, shorten_apart
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.sides import KIND_WORDS
@@ -23,7 +23,8 @@ from ioukit.comparison.words import (
 )
 from ioukit.statistics import ClassDifference, Difference
 
-_short = functools.partial(shorten, longest=24)
+_LONGEST = 24
+_short = functools.partial(shorten, longest=_LONGEST)
 _CLASSES, _IMAGES = 6, 6  # that are listed
 _LEAST_PART = 0.00005  # smaller ones look like 0
 _SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~&"})
@@ -40,9 +41,10 @@ def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_
     """
     if ranking is None:
         return "\n\n".join(_of_pair(pairs[0], per_class=per_class, width=width))
+    names, *others = zip(*ranking_rows(ranking), strict=True)
     blocks = [
         textwrap.fill(ranking.verdict(), width),
-        aligned([(_short(name), *others) for name, *others in ranking_rows(ranking)]),
+        aligned(list(zip(shorten_apart(names, _LONGEST), *others, strict=True))),
         textwrap.fill(ranking.note(), width),
     ]
     blocks.append("\n".join(textwrap.fill(pair.verdict(), width) for pair in pairs))
@@ -88,7 +90,7 @@ def _classes(pair: ModelPair, width: int, *, every: bool) -> Iterator[str]:
     key = pair.a.protocol.main_measure.key
     if len(rows) > 1:
         which = "Every class" if every else "Classes that differ significantly"
-        title = f"{which}, {key} of {_short(pair.name_a)} and {_short(pair.name_b)}"
+        title = f"{which}, {key} of {' and '.join(shorten_apart(pair.names, _LONGEST))}"
         yield f"{title}\n{aligned(rows, width=width, drop=(6, 1, 2))}"
 
 
@@ -163,7 +165,7 @@ def ranking_rows(ranking: Ranking) -> list[tuple[str, ...]]:
 def number_rows(pair: ModelPair) -> list[tuple[str, ...]]:
     """The head, and a row for each number that is defined: key, A, B, difference, interval, p-value."""
     level = pair.difference.level
-    head = ("", *map(_short, pair.names), "difference", f"{percent(level)} interval", "p-value")
+    head = ("", *shorten_apart(pair.names, _LONGEST), "difference", f"{percent(level)} interval", "p-value")
     defined = [one for one in pair.comparison.differences if not math.isnan(one.difference)]
     return [head, *(_row(one.key, one, one.p_value) for one in defined)]
 

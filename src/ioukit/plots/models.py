@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._checks import check_result
-from ioukit._words_and_colours import percent, shorten
+from ioukit._words_and_colours import percent, shorten, shorten_apart
 from ioukit.plots._drawing import axes_for, dress, legend_above, name_rows, theme_of, write_value
 from ioukit.plots._reading import MARKS, average_precision
 
@@ -123,7 +123,7 @@ def differences_figure(
     name_rows(ax, list(keys), fontsize=9)
     first = comparison.names[0]
     if len(pairs) > 1:
-        legend_above(ax, handles, [shorten(name) for name in comparison.names[1:]], look)
+        legend_above(ax, handles, shorten_apart(comparison.names)[1:], look)
     dress(ax, look, grid="x")
     what = (
         f"{shorten(pairs[0].name_b)} minus {shorten(first)}" if len(pairs) == 1 else f"difference to {shorten(first)}"

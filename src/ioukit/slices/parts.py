@@ -94,7 +94,8 @@ def notes_on_the_rest(scene: Scene, asked: Sequence[str | Expression], parts: Se
     """For each column, how many images or objects are in none of its parts."""
     table, notes = scene.evaluation.matches, []
     for by in asked:
-        column = None if isinstance(by, Expression) else scene.columns.get("area" if by == SIZE else by)
+        name = str(by) if by in scene.columns or by != SIZE else "area"
+        column = None if isinstance(by, Expression) else scene.columns.get(name)
         if column is None:
             continue  # a condition says itself what it leaves out
         of_images = column.level == "image"

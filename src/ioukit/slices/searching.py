@@ -28,7 +28,7 @@ from ioukit.slices.columns import Values
 from ioukit.slices.computed import SIZE
 from ioukit.slices.expression import Expression
 from ioukit.slices.measuring import PartTables, counts_of, part_tables
-from ioukit.slices.parts import Bins, Part, as_objects, both, check_bins, listed_parts
+from ioukit.slices.parts import Bins, Part, as_objects, both, check_bins, listed_parts, notes_on_the_rest
 from ioukit.slices.results import FEWEST_CLUSTERS, SPLIT, WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
@@ -148,6 +148,8 @@ def worst_slices(
     trials = list(progress.over(search.trials(), permutations))
     alone, together = search.p_values(trials)
     worse = search.worse(found, trials)
+    if key not in (None, search.recall_key) and b is None and any(one.part.level == "object" for one in found):
+        notes.append(f"slices of objects are compared by {search.recall_key}, not by {key}")
     if whole := [found[at].part.name for at in search.of_whole_classes(trials)]:
         named = ", ".join(whole[:3]) + (f" and {len(whole) - 3:,} more" if len(whole) > 3 else "")
         notes.append(f"recall is compared class by class, which {named} do not allow: no class is inside and outside")
@@ -186,7 +188,7 @@ class _Search:
         self._table = scenes[0].evaluation.matches
         protocol = self._table.protocol
         recalls = [one.key for one in protocol.measures if _is_recall(protocol, one)]
-        self._recall_key = recalls[0] if recalls else "AR"
+        self.recall_key = recalls[0] if recalls else "AR"
         self._two = len(scenes) > 1
         self._recalls: dict[int, Trial] = {}
 
@@ -267,7 +269,7 @@ class _Search:
                 images=images,
                 objects=objects,
                 share=share,
-                key=self._recall_key if of_recall else self._chance.numbers.keys[0],
+                key=self.recall_key if of_recall else self._chance.numbers.keys[0],
                 value=trial.value,
                 expected=trial.expected,
                 difference=float(difference[at]),
@@ -366,6 +368,8 @@ def candidates(
     if by is None:
         check_bins(bins, [*scene.columns, SIZE])
     parts, notes = _single(scene, by, bins)
+    made_of_table = {part.by for part in parts if part.by in scene.columns and scene.columns[part.by].origin == "table"}
+    notes += notes_on_the_rest(scene, sorted(made_of_table) if by is None else by, parts)
     rows = _CountedObjects(scene)
     found: list[Candidate] = []
     split: dict[str, None] = {}

@@ -19,6 +19,7 @@ from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation.summary import in_group
 from ioukit.statistics.biases import Bias, Rises, bias_of, bias_shape, find_rises
 from ioukit.statistics.class_clusters import ClassClusters
+from ioukit.statistics.correction import ROUNDING
 from ioukit.statistics.named_numbers import NamedNumbers, labels_of
 from ioukit.statistics.replicates import replicate
 from ioukit.statistics.resampling import MOST_CUTS, MOST_LEFT_OUT, ImageGroups, LeftOut, Weights, check_seed
@@ -47,16 +48,16 @@ class Estimate(NamedTuple):
     """How well the error is known, as degrees of freedom."""
     warnings: tuple[str, ...]
     """Why limits may hold less often than they say."""
-    class_clusters: int | None = None
-    """On how many clusters its class has objects; ``None`` of a mean over classes."""
+    clusters: int | None = None
+    """On how many clusters there are objects that count; ``None`` of a mean over data sets."""
 
     def shows(self, certainty: float) -> bool:
-        """Whether any data on as many clusters could show something about a class with this certainty.
+        """Whether any data on as many clusters could show something with this certainty.
 
-        If a class is found or not by chance, all of n clusters agree with a probability of ``0.5 ** n`` in one
+        If objects are found or not by chance, all of n clusters agree with a probability of ``0.5 ** n`` in one
         direction. No one-sided test whose error is smaller can succeed.
         """
-        return self.class_clusters is None or 0.5**self.class_clusters <= 1 - certainty
+        return self.clusters is None or 0.5**self.clusters <= 1 - certainty
 
     def limits(self, level: float) -> tuple[float, float]:
         """The limits for a number from 0 to 1 on endlessly many images."""
@@ -211,13 +212,14 @@ class Evidence:
                 warnings.append("the bias is more than a third of the number")
             if not _NEAR_END < value < 1 - _NEAR_END:
                 warnings.append(f"the number is close to {value:.0f}")
-            if spread.error == 0:
+            if spread.error < ROUNDING:
                 warnings.append(_NO_CHANGE)
             least = max(min(expected, value), value - 1)  # without it, a number is from 0 to 1
             doubt = math.hypot(bias.error * shape, spread.unseen)
             error = _BOOTSTRAP_SHORT * spread.error
-            rests_on = int(clusters[of_class]) if of_class >= 0 else None
-            found.append(Estimate(value, least, error, doubt, spread.df, tuple(warnings), rests_on))
+            found.append(
+                Estimate(value, least, error, doubt, spread.df, tuple(warnings), self._rests_on(column, of_class))
+            )
         return found
 
     @cached_property
@@ -230,21 +232,27 @@ class Evidence:
         found = []
         for (column, of_class, value), one in zip(parts, spreads, strict=True):
             warnings = self._warnings(column, of_class, one)
-            if one.error == 0 and value:
+            if one.error < ROUNDING and abs(value) > ROUNDING:
                 warnings.append(_NO_CHANGE)
-            rests_on = int(self.clusters_of(column)[of_class]) if of_class >= 0 else None
+            rests_on = self._rests_on(column, of_class)
             found.append(Estimate(value, 0.0, one.error, one.unseen, one.df, tuple(warnings), rests_on))
         return found
 
+    def _rests_on(self, column: int, of_class: int) -> int:
+        """On how many clusters a number has objects that count."""
+        if of_class >= 0:
+            return int(self.clusters_of(column)[of_class])
+        return self._on[self._area(column)].carriers(self._counted(column))
+
     def _warnings(self, column: int, of_class: int, spread: _Spread) -> list[str]:
         warnings, noun = [], "image" if self.groups.each_image else "cluster"
+        on = self._rests_on(column, of_class)
         if of_class >= 0:
-            on = int(self.clusters_of(column)[of_class])
             if 0 < on < _FEW_ON:
                 warnings.append(f"the class is on {pluralize(on, noun)}")
         elif self.groups.num_clusters < _FEW_CLUSTERS:
             warnings.append(f"there are {pluralize(self.groups.num_clusters, noun)}")
-        elif (on := self._on[self._area(column)].carriers(self._counted(column))) < _FEW_CLUSTERS:
+        elif on < _FEW_CLUSTERS:
             warnings.append(f"the objects that count are on {pluralize(on, noun)}")
         if spread.share_unseen > _MANY_UNSEEN:
             warnings.append(f"more {noun}s would show further classes, about {percent(spread.share_unseen, 0)} of all")
@@ -262,7 +270,7 @@ class Evidence:
             classes = np.flatnonzero((numbers.columns == column) & (numbers.classes >= 0))
             counted = self._counted(column)
             means = (self.numbers.columns == column) & (self.numbers.classes < 0)
-            limits[:asked][means] = self._on[self._area(column)].carriers(counted) - 1
+            limits[:asked][means] = self._rests_on(column, -1) - 1
             if len(classes):
                 on = clusters[numbers.classes[classes]]
                 of_classes = variance[classes], np.minimum(df[classes], on - 1)

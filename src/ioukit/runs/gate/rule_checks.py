@@ -46,7 +46,7 @@ def check_rules(
     data show that the rule holds if they show it for every class. That bound needs no correction, because chance would
     have to help every class (an intersection-union test).
 
-    A class on few images shows nothing: all of n images, or clusters, agree by chance with a probability of
+    Few images show nothing: all of n images, or clusters, with objects agree by chance with a probability of
     ``0.5 ** n``. Where that is more than a bound may err, it is the least or the greatest number that there is.
 
     A number that is the same in both runs, whichever images are drawn, has no bounds: it did not change. A class on few
@@ -198,11 +198,9 @@ def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) ->
     if has_no_spread and rule.compares and abs(estimate.value) <= _ROUNDING:
         return math.nan, math.nan
     # A class has no spread if all of its images are right, or all wrong, though it takes one from the other classes.
-    if has_no_spread or (
-        estimate.class_clusters is not None and estimate.value in ((-1, 1) if rule.compares else (0, 1))
-    ):
+    if has_no_spread or estimate.value in ((-1, 1) if rule.compares else (0, 1)):
         # No spread is no proof: if all n clusters agree, a share of 1 - (1 - certainty)^(1/n) may still differ.
-        count = estimate.class_clusters or estimate.df + 1
+        count = estimate.clusters or 1
         shares = [1 - (1 - one) ** (1 / count) for one in certainties]
         low = min(low, estimate.value - shares[0] * (estimate.value + rule.compares))
         high = max(high, estimate.value + shares[1] * (1 - estimate.value))
