@@ -90,6 +90,16 @@ def test_fewer_images_than_there_are_would_not_do() -> None:
     assert text.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare. B is ")
 
 
+def test_among_many_pairs_the_images_that_are_needed_are_for_one_pair_alone() -> None:
+    """A number that the correction does not count stands nowhere without these words."""
+    one = difference(p_value=0.2, images_needed=9_000)
+    text = verdict(one, ("A", "B"), 5_000, 1_000, p_corrected=0.6)
+    assert "; about 9,000 would, if this difference is the true one and no other pair is compared. B is " in text
+    # 80 % power needs more images than there are, though these show the difference of the pair alone.
+    text = verdict(difference(p_value=0.03, images_needed=5_100), ("A", "B"), 5_000, 1_000, p_corrected=0.09)
+    assert text.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare. B is ")
+
+
 def test_one_image() -> None:
     text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
     assert text.startswith("1 image cannot tell A and B apart; about 7 would,")
