@@ -16,7 +16,6 @@ from ioukit.runs import Ledger, Run
 from ioukit.runs.ledger.selected_runs import group_of, number_of
 
 _SHOWN = 3  # numbers of the summary, if no columns are asked for
-_APART = "Numbers of different groups cannot be compared: their data or rules differ."
 
 
 def list_runs(
@@ -92,9 +91,7 @@ def list_runs(
             before = {run.uid: run.reference for run in runs}
             for run in added:
                 if (old := before[run.uid]) != run.reference:
-                    talk.say(
-                        printable(f"note {old} is {run.reference} in {export}, which has had {old} or a later run")
-                    )
+                    talk.say(printable(f"note {old} is {run.reference} there: it has had {old} or a later run"))
     if report is not None:
         from ioukit.runs import write_runs_page  # noqa: PLC0415 - listing does not need NumPy
 
@@ -104,11 +101,10 @@ def list_runs(
     for why in damaged:
         talk.say(printable(f"left out: {why}"))
     places = {group: at for at, group in enumerate(dict.fromkeys(map(group_of, runs)), 1)}
-    groups = [places[group_of(run)] for run in runs]
-    listed = [{**run.to_dict(), "group": group} for run, group in zip(runs, groups, strict=True)]
+    groups = {run: places[group_of(run)] for run in runs}
     answer.give(
         lambda: _table(runs, groups, shown) if runs else "no runs",
-        lambda: json.dumps({"runs": listed, "damaged": damaged}),
+        lambda: json.dumps({"runs": [{**run.to_dict(), "group": groups[run]} for run in runs], "damaged": damaged}),
         talk,
     )
 
@@ -131,25 +127,25 @@ def _keys(runs: tuple[Run, ...], asked: str | None) -> list[str]:
     return keys
 
 
-def _table(runs: tuple[Run, ...], groups: list[int], keys: list[str]) -> str:
+def _table(runs: tuple[Run, ...], groups: dict[Run, int], keys: list[str]) -> str:
     """A line per run: how it is chosen, its group if there are several, when it was added, its numbers and its tags."""
-    several = int(max(groups) > 1)
+    several = int(max(groups.values()) > 1)
     head = ["run", "id", *["group"] * several, "created", *map(printable, keys), "tags"]
     rows = [
         [
             printable(run.reference),
             str(run.id),
-            *[str(group)] * several,
+            *[str(groups[run])] * several,
             printable(run.created),
             *_numbers(run, keys),
             pairs_text(run.tags),
         ]
-        for run, group in zip(runs, groups, strict=True)
+        for run in runs
     ]
     created = head.index("created")
     drop = [created, *range(len(head) - 2, created + 1, -1)]
     table = aligned([head, *rows], left=(0, created, -1), width=terminal_width(), drop=drop)
-    return f"{table}\n{_APART}" if several else table
+    return f"{table}\nNumbers of different groups cannot be compared: their data or rules differ." if several else table
 
 
 def _numbers(run: Run, keys: list[str]) -> list[str]:
