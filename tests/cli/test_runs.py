@@ -19,6 +19,7 @@ from support.paths import EXAMPLES
 
 FOLDER = EXAMPLES / "coco_val2017_100"
 FILES = FOLDER / "ground_truth.json", FOLDER / "yolact.json"
+APART = "Numbers of different groups cannot be compared: their data or rules differ."
 
 
 @pytest.fixture
@@ -57,6 +58,20 @@ def test_a_run_keeps_the_intervals_that_are_shown(tmp_path: Path) -> None:
     shown = json.loads(done.out)["intervals"]
     kept = Ledger(tmp_path / "runs.db").run("B").to_dict()["intervals"]
     assert kept == {key: {end: one[end] for end in ("low", "high", "level")} for key, one in shown.items()}
+    assert len(kept) > 1
+    lines = run_here("show", tmp_path / "runs.db", "B").out.splitlines()
+    assert [" ".join(line.split()) for line in lines if line.startswith("interval")] == [
+        f"interval {key} on endlessly many images: 95 % from {one['low']:.3f} to {one['high']:.3f}"
+        for key, one in shown.items()
+    ]
+
+
+@pytest.mark.parametrize("name", ["AP", "counts/images"])
+def test_a_value_with_the_name_of_a_number_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
+    done = evaluated(tmp_path / "runs.db", "B", "--value", f"{name}=3", "--json", str(tmp_path / "out.json"))
+    assert (done.code, done.out) == (2, "")
+    assert f"--value: the evaluation itself has a number with the name '{name}'" in " ".join(done.err.split())
+    assert not list(tmp_path.iterdir())
 
 
 def test_standard_input_has_no_hash(tmp_path: Path) -> None:
@@ -100,19 +115,21 @@ def test_wrong_options_are_refused_before_the_work(
 
 def test_runs_are_listed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = run_here("runs", log).out.splitlines()
-    assert narrow[0].split() == ["run", "id", "AP", "AP50", "AP75", "latency", "tags"]
-    assert narrow[-1] == "left out to fit 80 columns: created"
+    assert narrow[0].split() == ["run", "id", "group", "AP", "AP50", "AP75", "latency", "tags"]
+    assert narrow[-2:] == ["left out to fit 80 columns: created", APART]
     monkeypatch.setenv("COLUMNS", "100")
     done = run_here("runs", "--log", log)
-    head, *rows = done.out.splitlines()
-    assert head.split() == ["run", "id", "created", "AP", "AP50", "AP75", "latency", "tags"]
-    assert [row.split()[0] for row in rows] == ["B@1", "small@1", "B@2"]
+    head, *rows, apart = done.out.splitlines()
+    assert head.split() == ["run", "id", "group", "created", "AP", "AP50", "AP75", "latency", "tags"]
+    assert [(row.split()[0], row.split()[2]) for row in rows] == [("B@1", "1"), ("small@1", "2"), ("B@2", "2")]
+    assert apart == APART
     assert rows[0].endswith("0.4001  0.6403  0.4014  12.3000  lr=1e-3, release")
     assert rows[2].rstrip().endswith("-")
     chosen = run_here("runs", "--log", log, "--tag", "lr", "--sort", "latency", "--keys", "AR1,counts/images")
-    assert [row.split()[0] for row in chosen.out.splitlines()[1:]] == ["small@1", "B@1"]
-    assert chosen.out.splitlines()[0].split() == ["run", "id", "created", "AR1", "counts/images", "tags"]
-    assert run_here("runs", "--log", log, "--name", "s*", "--last", "1").out.count("\n") == 2
+    assert [row.split()[0] for row in chosen.out.splitlines()[1:-1]] == ["small@1", "B@1"]
+    assert chosen.out.splitlines()[0].split() == ["run", "id", "group", "created", "AR1", "counts/images", "tags"]
+    alone = run_here("runs", "--log", log, "--name", "s*", "--last", "1").out
+    assert (alone.count("\n"), "group" in alone) == (2, False), "numbers of one group need no column and no sentence"
     assert run_here("runs", "--log", log, "--name", "nothing").out == "no runs\n"
 
 
@@ -154,7 +171,8 @@ def test_a_page_that_cannot_be_written_is_refused(
     assert log.read_bytes() == before
 
 
-def test_a_ledger_of_somebody_else_controls_no_terminal(log: Path) -> None:
+def test_a_ledger_of_somebody_else_controls_no_terminal(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     with closing(sqlite3.connect(log)) as db, db:
         inputs = json.dumps([["a\x1b[2J", "b\x1b[2J", "c\x1b[2J", 1]])
         db.execute("UPDATE runs SET created = ?, inputs = ?", ("2026\x1b[2J", inputs))
@@ -168,7 +186,8 @@ def test_a_ledger_of_somebody_else_controls_no_terminal(log: Path) -> None:
 def test_runs_as_json(log: Path, tmp_path: Path) -> None:
     found = json.loads(run_here("runs", "--log", log, "--json").out)
     assert [run["id"] for run in found["runs"]] == [1, 2, 3]
-    assert found["runs"][0] == Ledger(log).run(1).to_dict()
+    assert found["runs"][0] == {**Ledger(log).run(1).to_dict(), "group": 1}
+    assert [run["group"] for run in found["runs"]] == [1, 2, 2]
     done = run_here("runs", "--log", log, "--json", tmp_path / "runs.json")
     assert json.loads((tmp_path / "runs.json").read_text()) == found
     assert done.out.startswith("run ")
@@ -185,6 +204,21 @@ def test_runs_are_deleted_and_exported(log: Path, tmp_path: Path) -> None:
     assert [run.id for run in Ledger(log).runs()] == [1]
     assert [run.reference for run in Ledger(other).runs()] == ["B@1", "B@2"]
     assert run_here("runs", "--log", log, "--delete", "B", "--last", "1").code == 2
+
+
+def test_exported_runs_keep_their_numbers_or_the_command_says_so(log: Path, tmp_path: Path) -> None:
+    ledger, other = Ledger(log), tmp_path / "other.db"
+    ledger.delete(["B@1"])
+    ledger.add(made(seed=3), name="B", tags={"release": ""})
+    assert "note" not in run_here("runs", log, "--sort=-created", "--export", tmp_path / "all.db").err
+    assert {run.uid: run.reference for run in Ledger(tmp_path / "all.db").runs()} == {
+        run.uid: run.reference for run in ledger.runs()
+    }
+    run_here("runs", log, "--tag", "release", "--export", other)
+    done = run_here("runs", log, "--export", other)
+    assert "note B@2 is B@4 there: it has had B@2 or a later run\n" in done.err
+    assert [run.reference for run in Ledger(other).runs()] == ["B@3", "small@1", "B@4"]
+    assert Ledger(other).run("B@4").uid == ledger.run("B@2").uid
 
 
 @pytest.mark.parametrize(
@@ -256,7 +290,7 @@ def test_a_damaged_run_does_not_hide_the_others(log: Path) -> None:
         db.execute("UPDATE runs SET notes = '7' WHERE id = 2")
     listed = run_here("runs", "--log", log)
     assert listed.code == 0
-    assert [line.split()[0] for line in listed.out.splitlines()[1:]] == ["B@1", "B@2"]
+    assert [line.split()[0] for line in listed.out.splitlines()[1:3]] == ["B@1", "B@2"]
     assert f"left out: {log}: the run with the id 2 is damaged: " in listed.err
     found = json.loads(run_here("runs", "--log", log, "--json").out)
     assert len(found["runs"]) == 2

@@ -189,7 +189,8 @@ CASES = r"(?:(?P<cases>[\d,]+) of (?P<of>[\d,]+) cases|at most 1 of (?P<least>[\
 BETTER = re.compile(rf"^(\w+) is (better|worse) than (\w+) by {NUMBERS}\. Chance alone would show as much in {CASES}\.")
 OPEN = re.compile(
     rf"^(\d+) sequences cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?"
-    r"(?:; (?:about|more than) ([\d,]+) would, if this difference is the true one)?"
+    r"(?:; (?:about|more than) ([\d,]+) would, if this difference is the true one(?P<alone> and no other pair is "
+    r"compared)?)?"
     rf"\. \w+ is (higher|lower) by {NUMBERS}, "
     rf"and chance alone would show as much in {CASES}\."
 )
@@ -269,8 +270,9 @@ def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float,
             assert bool(known[4]) == (one.p_value <= 0.05)
             if known[5]:
                 assert int(known[5].replace(",", "")) >= min(one.sequences_needed or 0, 10**7) > sequences
-            assert (known[6] == "higher") == (one.difference > 0)
-            check_numbers(pair, known[7], known[8], known[9], known[10])
+                assert bool(known["alone"]) == (number > 2)
+            assert (known[7] == "higher") == (one.difference > 0)
+            check_numbers(pair, known[8], known[9], known[10], known[11])
             check_cases(pair, known)
         check_changes(pair, text)
         assert sequences > 30 or all(one.warnings for one in pair.differences)

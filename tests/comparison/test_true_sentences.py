@@ -22,7 +22,10 @@ BETTER = re.compile(
     r"^(\w+) is (better|worse) than (\w+) by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)\. "
     r"Chance alone would show as much in [^.]*\.( The p-value decides this, though the interval contains 0\.)?$"
 )
-OPEN = re.compile(r"^(\d+) images cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?(;.*)?\. .*$")
+OPEN = re.compile(
+    r"^(\d+) images cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?"
+    r"(; (?:about|more than) [\d,]+ would, if this difference is the true one( and no other pair is compared)?)?\. .*$"
+)
 
 
 def models(seed: int, number: int, spread: float) -> dict[str, Evaluation]:
@@ -56,6 +59,8 @@ def test_verdicts_are_true(seed: int, number: int, spread: float) -> None:
             assert known[1] == str(pair.comparison.num_images)
             assert p_value > 0.05
             assert bool(known[4]) == (one.p_value <= 0.05)
+            assert bool(known[5]) == (one.images_needed is not None and not known[4])
+            assert bool(known[6]) == (bool(known[5]) and number > 2)
             continue
         assert p_value <= 0.05
         assert bool(parsed[8]) == (one.low <= 0 <= one.high)

@@ -91,6 +91,16 @@ def test_fewer_images_than_there_are_would_not_do() -> None:
     assert text.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare. B is ")
 
 
+def test_among_many_pairs_the_images_that_are_needed_are_for_one_pair_alone() -> None:
+    """A number that the correction does not count stands nowhere without these words."""
+    one = difference(p_value=0.2, images_needed=9_000)
+    text = verdict(one, ("A", "B"), 5_000, 1_000, p_corrected=0.6)
+    assert "; about 9,000 would, if this difference is the true one and no other pair is compared. B is " in text
+    # 80 % power needs more images than there are, though these show the difference of the pair alone.
+    text = verdict(difference(p_value=0.03, images_needed=5_100), ("A", "B"), 5_000, 1_000, p_corrected=0.09)
+    assert text.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare. B is ")
+
+
 def test_one_image() -> None:
     text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
     assert text.startswith("1 image cannot tell A and B apart; about 7 would,")
@@ -276,7 +286,7 @@ def test_the_p_value_decides_where_the_interval_says_the_opposite() -> None:
 
 def test_a_corrected_p_value_decides() -> None:
     known = verdict(difference(p_value=0.02), ("A", "B"), 4000, 1000, p_corrected=0.2)
-    assert known.startswith("4,000 images cannot tell A and B apart, with so many pairs to compare; about 4,400 would")
+    assert known.startswith("4,000 images cannot tell A and B apart, with so many pairs to compare. B is higher by ")
     assert verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.04).startswith("B is better than A")
     assert "pairs" not in verdict(difference(p_value=0.3), ("A", "B"), 5000, 1000, p_corrected=0.9)
 

@@ -255,6 +255,9 @@ def test_runs_are_copied_once(ledger: Ledger, evaluation: Evaluation, tmp_path: 
     assert [run.uid for run in other.runs()[1:]] == [ledger.run(one).uid for one in ("B@2", "A", "B@1")]
     assert other.evaluation("A").to_json() == evaluation.to_json()
     assert other.run("A").values == {"latency": 3.5}
+    third = Ledger(tmp_path / "third.db")
+    assert [run.reference for run in ledger.copy_to(third, ["B@2"])] == ["B@2"], "a copy keeps a number that is new"
+    assert third.add(evaluation, name="B").reference == "B@3"
     with pytest.raises(ValueError, match="the ledger to copy from"):
         ledger.copy_to(Ledger(ledger.path))
     with pytest.raises(LookupError, match="no run 'C'"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import printable
+from ioukit._words_and_colours import percent
 from ioukit.cli._data_files import STANDARD_INPUT
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 
@@ -118,6 +119,17 @@ class RunLog(NamedTuple):
     about: "Mapping[str, Any]"
     """Its name, tags and values, as arguments of `Ledger.add`."""
 
+    def check(self, evaluation: "Evaluation") -> None:
+        """Refuses values that have the name of a number of the evaluation, before anything is written.
+
+        Raises:
+            typer.BadParameter: If there is one.
+        """
+        from ioukit.runs.ledger.names import check_values  # noqa: PLC0415 - only ledgers need it
+
+        with bad_value("--value"):
+            check_values(self.about["values"], evaluation.summary)
+
     def add(
         self,
         evaluation: "Evaluation",
@@ -189,6 +201,10 @@ def describe_run(run: "Run") -> str:
         *(
             (printable(one.role.replace("_", " ")), printable(f"{one.name}  {one.sha256 or 'not hashed'}"))
             for one in run.inputs
+        ),
+        *(
+            ("interval", printable(f"{key} on endlessly many images: {percent(level)} from {low:.3f} to {high:.3f}"))
+            for key, (low, high, level) in run.intervals.items()
         ),
         ("versions", ", ".join(f"{printable(key)} {printable(text)}" for key, text in run.versions.items())),
         *(("note", printable(note)) for note in run.notes),

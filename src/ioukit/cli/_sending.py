@@ -186,6 +186,8 @@ class Sending:
         Raises:
             typer.BadParameter: If the evaluation has no such metric. It names the option.
         """
+        if self.run is not None:
+            self.run.check(evaluation)
         for requirement in self.required:
             from ioukit.evaluation.requirements import check_requirements  # noqa: PLC0415 - as above
 

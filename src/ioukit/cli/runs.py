@@ -13,7 +13,7 @@ from ioukit.cli._ledger import LedgerOption, about_runs, ledger_and_runs, number
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.runs import Ledger, Run
-from ioukit.runs.ledger.selected_runs import number_of
+from ioukit.runs.ledger.selected_runs import group_of, number_of
 
 _SHOWN = 3  # numbers of the summary, if no columns are asked for
 
@@ -85,8 +85,13 @@ def list_runs(
         damaged = ledger.damaged()
         shown = _keys(runs, keys)
         if export is not None:
-            added = ledger.copy_to(Ledger(export), [run.id for run in runs])
+            # In the order in which they were added: a later number first would leave none for the earlier runs.
+            added = ledger.copy_to(Ledger(export), sorted(run.id for run in runs))
             talk.say(f"copied {len(added):,} of {len(runs):,} runs to {printable(str(export))}")
+            before = {run.uid: run.reference for run in runs}
+            for run in added:
+                if (old := before[run.uid]) != run.reference:
+                    talk.say(printable(f"note {old} is {run.reference} there: it has had {old} or a later run"))
     if report is not None:
         from ioukit.runs import write_runs_page  # noqa: PLC0415 - listing does not need NumPy
 
@@ -95,9 +100,11 @@ def list_runs(
         talk.say(f"wrote {printable(str(report))}")
     for why in damaged:
         talk.say(printable(f"left out: {why}"))
+    places = {group: at for at, group in enumerate(dict.fromkeys(map(group_of, runs)), 1)}
+    groups = {run: places[group_of(run)] for run in runs}
     answer.give(
-        lambda: _table(runs, shown) if runs else "no runs",
-        lambda: json.dumps({"runs": [run.to_dict() for run in runs], "damaged": damaged}),
+        lambda: _table(runs, groups, shown) if runs else "no runs",
+        lambda: json.dumps({"runs": [{**run.to_dict(), "group": groups[run]} for run in runs], "damaged": damaged}),
         talk,
     )
 
@@ -120,14 +127,25 @@ def _keys(runs: tuple[Run, ...], asked: str | None) -> list[str]:
     return keys
 
 
-def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
-    """A line per run: how it is chosen, when it was added, its numbers and its tags."""
-    head = ["run", "id", "created", *map(printable, keys), "tags"]
+def _table(runs: tuple[Run, ...], groups: dict[Run, int], keys: list[str]) -> str:
+    """A line per run: how it is chosen, its group if there are several, when it was added, its numbers and its tags."""
+    several = int(max(groups.values()) > 1)
+    head = ["run", "id", *["group"] * several, "created", *map(printable, keys), "tags"]
     rows = [
-        [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), pairs_text(run.tags)]
+        [
+            printable(run.reference),
+            str(run.id),
+            *[str(groups[run])] * several,
+            printable(run.created),
+            *_numbers(run, keys),
+            pairs_text(run.tags),
+        ]
         for run in runs
     ]
-    return aligned([head, *rows], left=(0, 2, -1), width=terminal_width(), drop=[2, *range(len(head) - 2, 3, -1)])
+    created = head.index("created")
+    drop = [created, *range(len(head) - 2, created + 1, -1)]
+    table = aligned([head, *rows], left=(0, created, -1), width=terminal_width(), drop=drop)
+    return f"{table}\nNumbers of different groups cannot be compared: their data or rules differ." if several else table
 
 
 def _numbers(run: Run, keys: list[str]) -> list[str]:

@@ -85,12 +85,8 @@ def verdict(
         often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
     if shown:
         return f"{b} is {shown} than {a} by {amount} ({numbers}). C{often}"
-    # Where only the correction for the number of pairs denies the difference, fewer images than there are would do.
-    more = difference.images_needed if (difference.images_needed or 0) > num_images else None
-    needed = _needed(more)
-    would = f"; {needed} would, if this difference is the true one" if needed else ""
-    pairs = "" if p_corrected is None or not difference.is_significant else ", with so many pairs to compare"
-    first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{pairs}{would}."
+    would = _would(difference.images_needed, is_shown=difference.is_significant, is_corrected=p_corrected is not None)
+    first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
 
 
@@ -427,11 +423,8 @@ def tracks_verdict(
         often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
     if shown:
         return f"{b} is {shown} than {a} by {size}. C{often}"
-    # Where only the correction for the number of pairs denies the difference, fewer sequences than there are would do.
-    is_more = (one.sequences_needed or 0) > num_sequences
-    would = f"; {_needed(one.sequences_needed)} would, if this difference is the true one" if is_more else ""
-    pairs = ", with so many pairs to compare" if one.is_significant else ""
-    return f"{sequences} cannot tell {a} and {b} apart{pairs}{would}. {b} is {side} by {size}, and c{often}"
+    would = _would(one.sequences_needed, is_shown=one.is_significant, is_corrected=p_corrected is not None)
+    return f"{sequences} cannot tell {a} and {b} apart{would}. {b} is {side} by {size}, and c{often}"
 
 
 def _cases(p_value: float, permutations: int) -> str:
@@ -499,6 +492,20 @@ def _shows_error(difference: Difference | TrackDifference) -> bool:
 def _digits(size: float) -> int:
     """So many digits behind the point that a number does not look like 0: at least one, at most four."""
     return min(max(1, -math.floor(math.log10(size))), 4) if size > 0 else 1
+
+
+def _would(needed: int | None, *, is_shown: bool, is_corrected: bool) -> str:
+    """What would tell two models apart, as the end of a clause; empty if that is unknown.
+
+    Args:
+        needed: How many images or sequences a test of this pair alone needs.
+        is_shown: Whether such a test shows the difference with those that there are.
+        is_corrected: Whether the p-value is corrected for the number of pairs, which ``needed`` is not.
+    """
+    if is_shown:  # so only the correction denies it, and the number does not say how many that takes
+        return ", with so many pairs to compare"
+    alone = " and no other pair is compared" if is_corrected else ""
+    return f"; {_needed(needed)} would, if this difference is the true one{alone}" if needed else ""
 
 
 def _needed(images: int | None) -> str:

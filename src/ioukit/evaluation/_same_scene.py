@@ -72,9 +72,10 @@ def _check_rules(a: MatchTable, b: MatchTable, names: tuple[str, str]) -> None:
         fields = [name for name in one if name in other and one[name] != other[name]]
         first = fields[0] if fields else "name"
         found = f"{first} is {one.get(first)} in {names[0]} and {other.get(first)} in {names[1]}"
-        raise _differ(names, f"their protocols differ: {found}")
+        raise _differ(names, f"their protocols differ: {found}", "by the same rules")
     if a.iou_type != b.iou_type:
-        raise _differ(names, f"the kind of region is {a.iou_type!r} in {names[0]} and {b.iou_type!r} in {names[1]}")
+        found = f"the kind of region is {a.iou_type!r} in {names[0]} and {b.iou_type!r} in {names[1]}"
+        raise _differ(names, found, "by the same rules")
     if a.categories is b.categories:
         return
     listed = [list(zip(table.categories.ids.tolist(), table.categories.names, strict=True)) for table in (a, b)]
@@ -145,5 +146,5 @@ def _described(table: MatchTable, at: int) -> str:
     return f"object {objects.id[at]} ({name}, image {table.image_ids[objects.image[at]]})"
 
 
-def _differ(names: tuple[str, str], what: str) -> ValueError:
-    return ValueError(f"{names[0]} and {names[1]} were not evaluated on the same ground truth: {what}")
+def _differ(names: tuple[str, str], what: str, alike: str = "on the same ground truth") -> ValueError:
+    return ValueError(f"{names[0]} and {names[1]} were not evaluated {alike}: {what}")

@@ -105,7 +105,8 @@ class Ledger:
             name: The name of the run: text without control characters that does not end with ``@`` and a number. Other
                 runs may have the same name.
             tags: Text by names, to find runs and to tell them apart.
-            values: Finite numbers by names, such as a latency, which rules of a gate may use.
+            values: Finite numbers by names, such as a latency, which rules of a gate may use. A name may not be that of
+                a number of the summary.
             intervals: Intervals of numbers of the summary, as :meth:`ioukit.Evaluation.intervals` returns them; their
                 limits are kept. A page of runs shows them.
             options: What else decided the numbers, as values that JSON can hold.
@@ -132,7 +133,7 @@ class Ledger:
         fields: dict[str, Any] = {
             "name": check_name(name),
             "tags": json.dumps(check_tags(tags or {})),
-            "user_values": json.dumps(check_values(values or {})),
+            "user_values": json.dumps(check_values(values or {}, evaluation.summary)),
             "intervals": _stored_limits(intervals or {}),
             "options": json.dumps(dict(options or {}), allow_nan=False),
             "created": _utc(created),
@@ -261,8 +262,9 @@ class Ledger:
     def copy_to(self, other: Ledger, runs: Sequence[str | int] | None = None) -> tuple[Run, ...]:
         """Copy runs into another ledger: all of them, or none if there is an error.
 
-        Copies keep everything but their id and their number among the runs of the same name. Runs that the other ledger
-        has already are left out, by their :attr:`Run.uid`.
+        Copies keep everything but their id. If the other ledger has had the number of a copy, or a higher one, among
+        the runs of its name, the copy gets the next number: copy earlier runs first. Runs that the other ledger has
+        already are left out, by their :attr:`Run.uid`.
 
         Args:
             other: The ledger to copy to. Its file is made if it does not exist.
@@ -336,8 +338,11 @@ def _stored_limits(intervals: Mapping[str, Interval]) -> str:
 
 
 def _insert(db: sqlite3.Connection, fields: dict[str, Any], content: bytes) -> tuple[Any, ...]:
-    """Adds a row and returns it, with the next number of its name."""
-    db.execute("INSERT INTO names VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET last = last + 1", (fields["name"],))
+    """Adds a row and returns it. A copy keeps its number if that is a new one here; else it is the next of the name."""
+    db.execute(
+        "INSERT INTO names VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET last = max(last + 1, excluded.last)",
+        (fields["name"], fields.get("number", 1)),
+    )
     (number,) = db.execute("SELECT last FROM names WHERE name = ?", (fields["name"],)).fetchone()
     db.execute("INSERT OR IGNORE INTO tables VALUES (?, ?)", (fields["table_sha256"], content))
     row = {**fields, "number": number}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 _LONGEST = 500  # characters
@@ -82,18 +82,24 @@ def check_tags(tags: Mapping[str, str]) -> dict[str, str]:
     return dict(tags)
 
 
-def check_values(values: Mapping[str, float]) -> dict[str, float]:
+def check_values(values: Mapping[str, float], keys: Container[str] = ()) -> dict[str, float]:
     """The values, if they may be values: finite numbers by name.
+
+    Args:
+        values: The values.
+        keys: The keys of the numbers of the evaluation, which would hide values of the same name.
 
     Raises:
         TypeError: If they are not a mapping of text to numbers.
-        ValueError: If a name may not be one of a tag, or a number is not finite.
+        ValueError: If a name may not be one of a tag, is that of a number or a count, or a number is not finite.
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"values must be a mapping, such as {{'latency': 12.3}}, got {type(values).__name__}")
     found = {}
     for name, value in values.items():
         _check_key("value", name)
+        if name in keys or name.startswith("counts/"):
+            raise ValueError(f"the evaluation itself has a number with the name {name!r}: give the value another name")
         try:
             if isinstance(value, str):
                 raise TypeError

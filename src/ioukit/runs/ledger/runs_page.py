@@ -16,10 +16,11 @@ from ioukit._output import printable
 from ioukit.report._sources import made_with, time_text
 from ioukit.report._texts import abbreviate, fact_list, rounded
 from ioukit.report.writer import Layout, Page, write_page
+from ioukit.runs.ledger.selected_runs import group_of
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
 
     from ioukit.runs.ledger.run import Run
 
@@ -93,7 +94,7 @@ def runs_page(
         compare: The address of the comparison of two runs, if there is a server; ``?a=ID&b=ID`` follows.
     """
     shown = sorted(runs, key=lambda run: (run.created, run.id))
-    newest = {_group(run): run for run in shown}
+    newest = {group_of(run): run for run in shown}
     groups = [*newest]
     return RunsPage(
         title=abbreviate(Path(name).name),
@@ -105,16 +106,10 @@ def runs_page(
         drawn={
             "command": ["ioukit", "compare", f"./{name}" if name.startswith("-") else name],
             "groups": [{"words": _words(run), "keys": list(run.summary)} for run in newest.values()],
-            "runs": [_record(run, groups.index(_group(run))) for run in shown],
+            "runs": [_record(run, groups.index(group_of(run))) for run in shown],
             "compare": compare,
         },
     )
-
-
-def _group(run: Run) -> Hashable:
-    """What two runs have in common whose numbers can be compared. Data without a file have no hash, but counts."""
-    truth = next((one.sha256 for one in run.inputs if one.role == "ground_truth"), None)
-    return truth, run.iou_type, run.rules, *run.summary, *map(run.counts.get, ("images", "categories", "annotations"))
 
 
 def _words(run: Run) -> str:

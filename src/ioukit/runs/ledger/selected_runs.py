@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from ioukit.runs.ledger.run import Run
 
@@ -37,6 +37,12 @@ def number_of(run: Run, key: str) -> float:
     if key.startswith("counts/"):
         return float(run.counts.get(key.removeprefix("counts/"), math.nan))
     return run.summary.get(key, run.values.get(key, math.nan))
+
+
+def group_of(run: Run) -> Hashable:
+    """What two runs have in common whose numbers can be compared. Data without a file have no hash, but counts."""
+    truth = next((one.sha256 for one in run.inputs if one.role == "ground_truth"), None)
+    return truth, run.iou_type, run.rules, *run.summary, *map(run.counts.get, ("images", "categories", "annotations"))
 
 
 def _is_asked_for(run: Run, name: str | None, tags: Mapping[str, str | None]) -> bool:
