@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit._boundary import TrackColumns
+from ioukit.datasets.columns.image_names import TRACK_COLUMNS
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.tracks.sequences import Frames
 
-TRACK_COLUMNS = ("track_id", "instance_id", "label_id", "tracker_id")
-"""The attributes that can have the track ids; the first one counts that both objects and results may have."""
 _NONE = -1
 """Stands for no track in MOTChallenge's files."""
 _BITS, _BITS_OF_FLOATS = 63, 53

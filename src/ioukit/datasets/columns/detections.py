@@ -30,6 +30,7 @@ from ioukit.datasets.columns._checks import (
 )
 from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns, region_sets
 from ioukit.datasets.columns.ground_truth import GroundTruth, as_rows, named_classes, named_images
+from ioukit.datasets.columns.image_names import ImageFinder, note_on_sequence
 from ioukit.datasets.columns.images import Images, sizes_for_fractions
 from ioukit.errors import DatasetError
 
@@ -382,8 +383,6 @@ class Detections(Columns):
 
     def _named_by(self, ground_truth: GroundTruth, on_invalid: OnInvalid) -> Detections:
         """The detections with the ids of the images that their own ids name, unless more of them meet by id."""
-        from ioukit.datasets.columns.image_names import ImageFinder  # noqa: PLC0415 - most ids are those of the images
-
         images = ground_truth.images
         labels, rows = np.unique(self.image_labels(), return_inverse=True)
         rows = rows.reshape(-1)
@@ -407,6 +406,8 @@ class Detections(Columns):
         dt = placed(self, images, places[rows])
         first = int(found.argmax())
         note = note_on_names(self.source, ground_truth, labels[first].item(), int(places[first]))
+        if renamed := note_on_sequence(*finder.renamed, finder.source):
+            note = f"{self.source}: {renamed}"
         return dt._noted(note) if found.any() else dt
 
     def _noted(self, note: str) -> Detections:

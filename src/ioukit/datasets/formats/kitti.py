@@ -223,6 +223,7 @@ def _read_sequences(
             name = next(iter(named)) if is_any else file.stem
             if name not in named:
                 refuse(str(file), f"the name of a sequence of {ground_truth.source}", abbreviate(name))
+            lines.problems.note_sequence(file.stem, name, ground_truth.source)
             lines.read(file, 0, sequence=name, finder=finder)
     missing = 0 if is_any else len(named - {file.stem for file in files})
     if missing:

@@ -247,6 +247,7 @@ def read_mot_detections(
     objects = Objects(path, on_invalid)
     sequences = _sequences_in(path, "det", objects.problems)
     only = _only_sequence(ground_truth, frames, sequences, is_folder=Path(path).is_dir())
+    objects.problems.note_sequence(sequences[0].name, only or "", ground_truth.source)
     lines = valid_lines([sequence.file for sequence in sequences], threads)
     quick = (
         None
@@ -254,7 +255,7 @@ def read_mot_detections(
         else _detections(os.fspath(path), sequences, lines, ground_truth, frames, only, usual, first_pixel)
     )
     if quick is not None:
-        return quick
+        return objects.problems.noted_in(quick)
     for sequence in sequences:
         for where, words in _lines(sequence.file):
             with objects.record("bad line"):

@@ -161,7 +161,9 @@ def read_mots_detections(
     for sequence in sequences:
         with reader.problems.record("unknown sequence"):
             is_only = len(names) == len(sequences) == 1
-            name = next(iter(names)) if is_only else sequence.name or sequence.file.stem
+            theirs = sequence.name or sequence.file.stem
+            name = next(iter(names)) if is_only else theirs
+            reader.problems.note_sequence(theirs, name, gt.source)
             if name not in names:
                 refuse(str(sequence.file), f"the name of a sequence of {gt.source}", abbreviate(name))
             found += reader.lines(_Sequence(name, sequence.file, 0))[0]
