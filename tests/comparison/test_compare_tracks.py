@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioukit import GroundTruth, Masks, TrackEvaluation, evaluate, evaluate_tracks
+from ioukit import Detections, GroundTruth, Masks, TrackEvaluation, evaluate, evaluate_tracks
 from ioukit.comparison import TrackComparison, TrackPair, compare_tracks
 from ioukit.comparison.drawn_sequences import measured_differences
 from ioukit.comparison.track_changes import changed_objects
@@ -273,7 +273,7 @@ def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float,
             check_numbers(pair, known[7], known[8], known[9], known[10])
             check_cases(pair, known)
         check_changes(pair, text)
-        assert sequences > 30 or all(one.warnings for one in pair.differences)
+        assert sequences > 30 or all(one.warnings or math.isnan(one.low) for one in pair.differences)
 
 
 def check_changes(pair: TrackPair, text: str) -> None:
@@ -463,6 +463,34 @@ def test_sequences_without_objects_have_no_j_and_f() -> None:
     assert nothing.verdict() == "A and B have no J&F: there is no object to find."
     assert difference_row(nothing["J&F"]) == ("J&F", "-", "-", "-", "undefined", "-")
     assert nothing.to_dict()["differences"][0]["p_value"] is None
+
+
+@pytest.mark.parametrize("sequences", [7, 40])
+def test_a_difference_that_no_sequence_changes_has_no_interval(sequences: int) -> None:
+    frames = [f"S{at:02d}/{frame}" for at in range(sequences) for frame in range(4)]
+
+    def boxes(images: list[str]) -> dict[str, Any]:
+        count = len(images)
+        given = {"image_ids": images, "category_ids": [1] * count, "boxes": [[0, 0, 9, 9]] * count}
+        return given | {"attributes": {"track_id": [1] * count}}
+
+    def follows(images: list[str]) -> TrackEvaluation:
+        return evaluate_tracks(
+            GroundTruth.from_arrays(**boxes(frames)), Detections.from_arrays(**boxes(images), scores=None)
+        )
+
+    a, b = follows(frames), follows([one for one in frames if not one.endswith("3")])
+    found = compare_tracks(a, b)
+    (pair,) = found.pairs
+    assert (pair["HOTA"].difference, pair["FN"].difference, pair["FP"].difference) == (-0.25, sequences, 0)
+    for one in pair.differences:  # the same in every sequence: how others would differ is unknown
+        assert np.isnan([one.low, one.high, one.standard_error]).all()
+        assert (one.warnings, one.is_significant) == ((), one.difference != 0)
+    assert re.search(r"^FP +0 +0 +0 +undefined +1\.000$", found.text(), re.MULTILINE)
+    assert "Intervals that may miss" not in found.text()
+    (pair,) = compare_tracks(a, follows(frames[1:])).pairs
+    assert pair["FN"].low < 1 < pair["FN"].high
+    assert math.isnan(pair["FP"].low)
 
 
 def test_ratios_have_no_interval_of_a_single_sequence_with_objects() -> None:

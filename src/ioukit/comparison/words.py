@@ -295,7 +295,8 @@ def verdict_notes(difference: Difference, num_images: int, *, alone: bool = True
 def doubt_sentence(found: Sequence[Difference | TrackDifference], level: float) -> str:
     """Which intervals may be wrong more often than they say, and why; and which the test denies. It may be empty."""
     doubtful = _by_warnings([one.key for one in found], found)
-    sentences = [f"{_doubt(level)}: {_with_reasons(doubtful, len(found))}."] if doubtful else []
+    number = sum(not math.isnan(one.low) for one in found)
+    sentences = [f"{_doubt(level)}: {_with_reasons(doubtful, number)}."] if doubtful else []
     if denied := [one.key for one in found if _denied(one, shown=one.is_significant)]:
         sentences.append(f"Interval and p-value disagree about a difference of {_listed(denied)}; the p-value decides.")
     return " ".join(sentences)
