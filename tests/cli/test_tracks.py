@@ -290,3 +290,14 @@ def test_what_several_results_refuse(both: tuple[Path, Path, Path]) -> None:
     unknown = run_here("tracks", *both)
     assert (unknown.code, unknown.out) == (2, "")
     assert "MOT-05.txt: line 1, frame: expected a frame of" in unknown.err
+
+
+def test_what_is_said_of_a_table_without_scores_and_with_another_sequence(tmp_path: Path) -> None:
+    for file, sequence in (("gt", "walk"), ("dt", "run")):
+        (tmp_path / f"{file}.csv").write_text(f"sequence,frame,track,class,x,y,w,h\n{sequence},1,1,a,0,0,9,9\n")
+    gt, dt = tmp_path / "gt.csv", tmp_path / "dt.csv"
+    command = run_here("tracks", gt, dt)
+    assert [line.split()[0] for line in command.err.splitlines()] == ["read", "read", "note", "done"]
+    note = f"note {dt}: its only sequence, 'run', is taken as 'walk', the only one of {gt}"
+    assert command.err.splitlines()[2] == note
+    assert json.loads(run_here("tracks", gt, dt, "--json").out)["notes"] == [note.removeprefix("note ")]

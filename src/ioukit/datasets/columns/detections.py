@@ -30,7 +30,7 @@ from ioukit.datasets.columns._checks import (
 )
 from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns, region_sets
 from ioukit.datasets.columns.ground_truth import GroundTruth, as_rows, named_classes, named_images
-from ioukit.datasets.columns.image_names import ImageFinder, note_on_sequence
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.columns.images import Images, sizes_for_fractions
 from ioukit.errors import DatasetError
 
@@ -265,7 +265,7 @@ class Detections(Columns):
         check_finite(score=score)
         if self.scored and len(self):
             raise ValueError(f"{self.source}: the detections have scores, so none are missing")
-        notes = [note for note in self.notes if not note.endswith(_NO_SCORES)]
+        notes = [*self.for_counts().notes]
         if len(self):
             notes.append(
                 f"{self.source}: the detections have no scores; all count as {score:g}, so their order decides AP"
@@ -273,6 +273,10 @@ class Detections(Columns):
         return dataclasses.replace(
             self, scores=frozen(np.full(len(self), float(score))), scored=True, notes=tuple(notes)
         )
+
+    def for_counts(self) -> Detections:
+        """The detections without the note that nothing ranks them, for those who rank nothing."""
+        return dataclasses.replace(self, notes=tuple(note for note in self.notes if not note.endswith(_NO_SCORES)))
 
     def filter(
         self,
@@ -406,8 +410,7 @@ class Detections(Columns):
         dt = placed(self, images, places[rows])
         first = int(found.argmax())
         note = note_on_names(self.source, ground_truth, labels[first].item(), int(places[first]))
-        if renamed := note_on_sequence(*finder.renamed, finder.source):
-            note = f"{self.source}: {renamed}"
+        note = f"{self.source}: {finder.note}" if finder.note else note
         return dt._noted(note) if found.any() else dt
 
     def _noted(self, note: str) -> Detections:

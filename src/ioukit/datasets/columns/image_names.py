@@ -58,8 +58,8 @@ class ImageFinder:
         self._met: dict[int, str] = {}
         self._sequences: list[tuple[str, ...]] = []  # the folders in the id and in the name of each image of a video
         self._sequences_met: set[str] = set()
-        self.renamed = ("", "")
-        """The only sequence of results and that of the ground truth, if they have two names."""
+        self.note = ""
+        """That the only sequence of the results has another name than that of the ground truth, if it has."""
         has_tracks = not ground_truth.attributes.keys().isdisjoint(TRACK_COLUMNS)
         for at, (named, label) in enumerate(zip(images.names, images.labels.tolist(), strict=True)):
             name = PurePosixPath((named or str(label)).replace("\\", "/"))
@@ -143,7 +143,7 @@ class ImageFinder:
         self._sequences_met.add(theirs)
         if len(self._sequences_met) > 1 or not self._is_one_sequence:
             return True
-        self.renamed = (theirs, ours[0])
+        self.note = note_on_sequence(theirs, ours[0], self.source)
         return False
 
     def _is_exact(self, name: str) -> bool:

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
-from ioukit.datasets.columns.image_names import note_on_sequence
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -36,7 +35,8 @@ class Problems:
         self._left_out: Counter[str] = Counter()
         self._unused: Counter[str] = Counter()
         self._said: Counter[str] = Counter()
-        self._sequence = ""
+        self.on_sequence = ""
+        """What :func:`~ioukit.datasets.columns.image_names.note_on_sequence` says. The data set gets it as a note."""
 
     @classmethod
     def of(cls, on_invalid: OnInvalid) -> Problems:
@@ -88,10 +88,6 @@ class Problems:
         """Count what a user should know. The data set gets a note about it."""
         self._said[what] += times
 
-    def note_sequence(self, theirs: str, ours: str, ground_truth: str) -> None:
-        """Take what the only sequence is called on both sides. The data set gets a note if its names differ."""
-        self._sequence = note_on_sequence(theirs, ours, ground_truth)
-
     def noted_in(self, data: Data) -> Data:
         """The data with the number of invalid records, and with a note about each kind of what was left out."""
         notes = [
@@ -100,7 +96,7 @@ class Problems:
         ]
         notes += [f"{data.source}: left out {count:,} x {what}" for what, count in self._unused.items()]
         notes += [f"{data.source}: {count:,} x {what}" for what, count in self._said.items() if count]
-        notes += [f"{data.source}: {self._sequence}"] * bool(self._sequence)
+        notes += [f"{data.source}: {self.on_sequence}"] if self.on_sequence else []
         dropped = sum(self._left_out.values())
         return dataclasses.replace(data, dropped=data.dropped + dropped, notes=(*notes, *data.notes))
 

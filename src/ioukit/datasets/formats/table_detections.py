@@ -192,7 +192,7 @@ def _known_images(
         known.finder.meet_sequences(keys.values)
         column = CodedColumn.of_used(keys.values, keys.codes[others])
         found[others] = _places_of_names(rows, key, column, others, known)
-        rows.problems.note_sequence(*known.finder.renamed, known.finder.source)
+        rows.problems.on_sequence = known.finder.note
     texts = keys if isinstance(keys, CodedColumn) else None
     rows.refuse(found < 0, key, f"an image of {known.ground_truth.source}", texts)
     if rows.reading.normalized:
