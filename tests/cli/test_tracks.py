@@ -168,7 +168,7 @@ def test_files_of_coco(tmp_path: Path) -> None:
         assert json.loads(run_fresh("tracks", paths[0], "-", "--json", stdin=file).out)["summary"]["IDSW"] == 1
     piped = run_fresh("tracks", paths[0], "-", input=paths[1].read_text())
     assert (piped.code, piped.out) == (2, "")
-    assert "track ids of COCO's files are read after the boxes, and - (standard input) is a pipe" in piped.err
+    assert "files with track ids are read more than once, and - (standard input) is a pipe" in piped.err
 
 
 def test_j_and_f(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ CASES = r"(?:(?P<cases>[\d,]+) of (?P<of>[\d,]+) cases|at most 1 of (?P<least>[\
 BETTER = re.compile(rf"^(\w+) is (better|worse) than (\w+) by {NUMBERS}\. Chance alone would show as much in {CASES}\.")
 OPEN = re.compile(
     rf"^(\d+) sequences cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?"
-    r"(?:; (?:about|more than) ([\d,]+) would, if this difference is the true one)?"
+    r"(?:; (?:about|more than) ([\d,]+) would(?P<alone> for this pair alone)?, if this difference is the true one)?"
     rf"\. \w+ is (higher|lower) by {NUMBERS}, "
     rf"and chance alone would show as much in {CASES}\."
 )
@@ -268,9 +268,10 @@ def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float,
             assert (known[1], known[2], known[3]) == (str(sequences), pair.name_a, pair.name_b)
             assert bool(known[4]) == (one.p_value <= 0.05)
             if known[5]:
+                assert (bool(known["alone"]), known[4]) == (number > 2, None)
                 assert int(known[5].replace(",", "")) >= min(one.sequences_needed or 0, 10**7) > sequences
-            assert (known[6] == "higher") == (one.difference > 0)
-            check_numbers(pair, known[7], known[8], known[9], known[10])
+            assert (known[7] == "higher") == (one.difference > 0)
+            check_numbers(pair, known[8], known[9], known[10], known[11])
             check_cases(pair, known)
         check_changes(pair, text)
         assert sequences > 30 or all(one.warnings or math.isnan(one.low) for one in pair.differences)
@@ -352,7 +353,7 @@ def test_other_data_are_refused() -> None:
     fewer = fewer.take(np.arange(len(fewer) - 1))
     with pytest.raises(ValueError, match=f"A has {3 * 8 * OBJECTS} objects and B has {3 * 8 * OBJECTS - 1}"):
         compare_tracks(a, evaluate_tracks(fewer, dt))
-    with pytest.raises(ValueError, match="an object has another class, frame, track or box"):
+    with pytest.raises(ValueError, match="an object has another class, frame, track, box or kind of region"):
         compare_tracks(a, evaluate_tracks(with_box(tracked_truth(3)), dt))
     with pytest.raises(ValueError, match="expected at least two trackers, got 1"):
         compare_tracks(a)
@@ -535,7 +536,7 @@ def test_how_many_sequences_would_show_a_difference() -> None:
 
 def test_too_few_permutations() -> None:
     (pair,) = compared(8, gain=0.3, permutations=10).pairs
-    assert "is 0.0909. More than 10 permutations are needed. B is higher by" in pair.verdict()
+    assert "is 0.0909. At least 19 permutations are needed. B is higher by" in pair.verdict()
 
 
 def test_a_sequence_with_the_same_hota_is_not_exchanged() -> None:

@@ -38,7 +38,8 @@ def tracks(
         list[Path],
         typer.Argument(
             metavar="RESULTS [RESULTS ...]",
-            help="Results of a tracker, in a known format; - is stdin. Further ones are compared with the first.",
+            help="Results of a tracker, in a known format; - is stdin, if it is no pipe. Further ones are compared "
+            "with the first.",
         ),
     ],
     *,
@@ -156,7 +157,7 @@ def _read(paths: "Sequence[Path]", reading: ReadingOptions, reader: "Reader") ->
             sources = [with_attributes(source) for source in reading.sources([paths[0], path])]
         with bad_use():
             of_coco = [source.path for source in sources if source.format in (None, "coco")]
-            check_readable_again(of_coco, "track ids of COCO's files are read after the boxes")
+            check_readable_again(of_coco, "files with track ids are read more than once")
         gt, dt = reader.pair(sources, known=gt)
         read.append(dt)
     assert gt is not None  # there is at least one result

@@ -251,8 +251,9 @@ def chance(p_value: float, permutations: int) -> str:
     """
     if p_value <= 1.0000001 / (1 + permutations):
         return f"at most 1 of {permutations:,} cases" if permutations > 1 else "every case"
-    cases = max(round(1000 * p_value), 1)
-    return "nearly every case" if cases >= 990 else f"{cases} of 1,000 cases"
+    total = min(1000, 1 + permutations)
+    cases = max(round(total * p_value), 1)
+    return "nearly every case" if cases >= 0.99 * total else f"{cases} of {total:,} cases"
 
 
 def points(value: float, digits: int = 1) -> str:
@@ -406,7 +407,8 @@ def tracks_verdict(
         corrected = "" if p_corrected is None else ", corrected for the number of pairs by Holm's method"
         least = f"At least {fewest_differing} in which they differ"
         if num_differing >= fewest_differing:
-            least = f"More than {pluralize(permutations, 'permutation')}"
+            tests = round(p_smallest * (1 + permutations))
+            least = f"At least {fewest_permutations(one.level, tests):,} permutations"
         return (
             f"With {sequences}{which} no difference can be told from chance: the smallest possible p-value is "
             f"{p_smallest:.3g}{corrected}. {least} are needed. {b} is {side} by {size}."
@@ -418,9 +420,10 @@ def tracks_verdict(
         often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
     if shown:
         return f"{b} is {shown} than {a} by {size}. C{often}"
-    # Where only the correction for the number of pairs denies the difference, fewer sequences than there are would do.
-    is_more = (one.sequences_needed or 0) > num_sequences
-    would = f"; {_needed(one.sequences_needed)} would, if this difference is the true one" if is_more else ""
+    # Where only the correction for the number of pairs denies the difference, this number is too low: it has none.
+    is_more = (one.sequences_needed or 0) > num_sequences and not one.is_significant
+    alone = "" if p_corrected is None else " for this pair alone"
+    would = f"; {_needed(one.sequences_needed)} would{alone}, if this difference is the true one" if is_more else ""
     pairs = ", with so many pairs to compare" if one.is_significant else ""
     return f"{sequences} cannot tell {a} and {b} apart{pairs}{would}. {b} is {side} by {size}, and c{often}"
 

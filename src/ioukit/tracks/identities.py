@@ -160,7 +160,8 @@ def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple
             wrong |= (tracks < 0) | (tracks != np.trunc(tracks)) | (tracks >= 2.0**bits)
     if wrong.any():
         row = int(chosen[wrong.argmax()])
-        shown = repr(tracks[wrong.argmax()].item()) if _has_id(tracks)[wrong.argmax()] else "none"
+        value = tracks[wrong.argmax()].item()
+        shown = "none" if not _has_id(tracks)[wrong.argmax()] else f"{value:g}" if bits < _BITS else repr(value)
         raise DatasetError(
             f"{side.source}: {array}[{row}].{found}: expected the id of a track, a whole number of at least 0 and "
             f"below 2**{bits}, found {shown}"

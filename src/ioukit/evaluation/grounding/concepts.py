@@ -381,4 +381,4 @@ def _f1(precision: Floats, recall: Floats) -> Floats:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
+    return f"{round(100 * value, 1) + 0:.1f}"  # what rounds to 0 has no sign
