@@ -291,7 +291,7 @@ def _files_of_results(
         frames.setdefault(sequence, {})[file.rpartition(".")[0] or file] = at
     folders = _sequences(path, sequences)
     if len(folders) == len(frames) == 1:
-        problems.on_sequence = note_on_sequence(*folders, *frames, gt.source)
+        problems.on_sequence = note_on_sequence(next(iter(folders)), next(iter(frames)), gt.source)
         folders = dict(zip(frames, folders.values(), strict=True))
     found: dict[str, dict[str, Path]] = {}
     for name, folder in folders.items():

@@ -193,8 +193,8 @@ def _known_images(
         column = CodedColumn.of_used(keys.values, keys.codes[others])
         found[others] = _places_of_names(rows, key, column, others, known)
         rows.problems.on_sequence = known.finder.note
-    texts = keys if isinstance(keys, CodedColumn) else None
-    rows.refuse(found < 0, key, f"an image of {known.ground_truth.source}", texts)
+    shown = keys if isinstance(keys, CodedColumn) else None
+    rows.refuse(found < 0, key, f"an image of {known.ground_truth.source}", shown)
     if rows.reading.normalized:
         lacking = np.isnan(sizes[:, 0]) & (found >= 0)
         sizes[lacking] = images.sizes[found[lacking]]
