@@ -114,11 +114,8 @@ class TrackPair(Frozen):
     def _shortage(self) -> str:
         """Why no difference can be told from chance, however large."""
         key, level = self.difference.key, self.difference.level
-        which = (
-            ""
-            if self.num_differing == self.num_sequences
-            else f", in {self.num_differing} of which they differ in {key},"
-        )
+        differing = f", in {self.num_differing} of which they differ in {key},"
+        which = "" if self.num_differing == self.num_sequences else differing
         corrected = "" if self.p_corrected is None else ", corrected for the number of pairs by Holm's method"
         least = f"{self.fewest_differing} in which they differ"
         if self.num_differing >= self.fewest_differing:
