@@ -30,7 +30,6 @@ from ioukit.datasets.columns._checks import (
 )
 from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns, region_sets
 from ioukit.datasets.columns.ground_truth import GroundTruth, as_rows, named_classes, named_images
-from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.columns.images import Images, sizes_for_fractions
 from ioukit.errors import DatasetError
 
@@ -387,6 +386,8 @@ class Detections(Columns):
 
     def _named_by(self, ground_truth: GroundTruth, on_invalid: OnInvalid) -> Detections:
         """The detections with the ids of the images that their own ids name, unless more of them meet by id."""
+        from ioukit.datasets.columns.image_names import ImageFinder  # noqa: PLC0415 - most ids are those of the images
+
         images = ground_truth.images
         labels, rows = np.unique(self.image_labels(), return_inverse=True)
         rows = rows.reshape(-1)
