@@ -148,6 +148,14 @@ def check_number(**values: float) -> None:
             raise ValueError(f"{name} must be a number, got nan")
 
 
+def check_score_threshold(threshold: float, scores: NDArray[Any]) -> None:
+    """Raises an error for a threshold that is no number, or above 1 although no score is: is it meant in percent?"""
+    check_number(score_threshold=threshold)
+    if threshold > 1 >= scores.max(initial=-np.inf):
+        meant = f"did you mean {threshold / 100:g}?"
+        raise ValueError(f"score_threshold: all scores are at most 1, got {threshold:g}; {meant}")
+
+
 def check_finite(**values: float) -> None:
     """Raises `ValueError` for an argument that is NaN or infinite."""
     for name, value in values.items():

@@ -25,7 +25,7 @@ def test_expressions(tmp_path: Path) -> None:
     ]  # fmt: skip
     note, done = command.err.splitlines()
     assert note.endswith("found.csv: the detections have no scores, so nothing ranks them")
-    assert done.startswith("done 2 expressions  1 results  ")
+    assert done.startswith("done 2 expressions  1 result  ")
     in_json = run_here("grounding", tmp_path / "gt.csv", tmp_path / "found.csv", "--json", "--quiet")
     assert json.loads(in_json.out)["summary"]["Acc@0.5"] == 0.5
 
@@ -42,6 +42,9 @@ def test_concepts_of_several_annotators(tmp_path: Path) -> None:
     table = run_here("grounding", *files, "--concepts", *more, "--score-threshold", "0.6")
     expected = evaluate_concepts(recorded["annotators"], recorded["results"], score_threshold=0.6)
     assert table.out.rstrip("\n") == expected.table()
+    percent = run_here("grounding", *files, "--concepts", "--score-threshold", "60")
+    assert percent.code == 2
+    assert percent.err.endswith("Error: score_threshold: all scores are at most 1, got 60; did you mean 0.6?\n")
     for option in (more, ["--iou-type", "bbox"], ["--score-threshold", "0.1"]):
         refused = run_here("grounding", *files, *option)
         assert (refused.code, refused.out) == (2, "")

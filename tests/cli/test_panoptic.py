@@ -31,7 +31,7 @@ def test_the_tables(files: tuple[Path, Path]) -> None:
     assert (command.code, table) == (0, quality.table())
     assert classes.splitlines()[0].split() == ["class", "PQ", "SQ", "RQ", "matched", "wrong", "missed"]
     assert len(classes.splitlines()) == 1 + quality.overall.num_categories
-    assert command.err.startswith(f"done {len(SCENE[0])} images  ")
+    assert command.err.startswith("done 1 image  1 class  ")
     every = run_here("panoptic", *files, "--per-class", "--quiet", "--threads", "1")
     assert every.err == ""
     assert len(every.out.split("\n\n")[1].splitlines()) == 1 + len(quality.per_class)

@@ -168,7 +168,7 @@ def test_files_of_coco(tmp_path: Path) -> None:
         assert json.loads(run_fresh("tracks", paths[0], "-", "--json", stdin=file).out)["summary"]["IDSW"] == 1
     piped = run_fresh("tracks", paths[0], "-", input=paths[1].read_text())
     assert (piped.code, piped.out) == (2, "")
-    assert "track ids of COCO's files are read after the boxes, and - (standard input) is a pipe" in piped.err
+    assert "files with track ids are read more than once, and - (standard input) is a pipe" in piped.err
 
 
 def test_j_and_f(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,3 +290,14 @@ def test_what_several_results_refuse(both: tuple[Path, Path, Path]) -> None:
     unknown = run_here("tracks", *both)
     assert (unknown.code, unknown.out) == (2, "")
     assert "MOT-05.txt: line 1, frame: expected a frame of" in unknown.err
+
+
+def test_what_is_said_of_a_table_without_scores_and_with_another_sequence(tmp_path: Path) -> None:
+    for file, sequence in (("gt", "walk"), ("dt", "run")):
+        (tmp_path / f"{file}.csv").write_text(f"sequence,frame,track,class,x,y,w,h\n{sequence},1,1,a,0,0,9,9\n")
+    gt, dt = tmp_path / "gt.csv", tmp_path / "dt.csv"
+    command = run_here("tracks", gt, dt)
+    assert [line.split()[0] for line in command.err.splitlines()] == ["read", "read", "note", "done"]
+    note = f"note {dt}: its only sequence, 'run', is taken as 'walk', the only one of {gt}"
+    assert command.err.splitlines()[2] == note
+    assert json.loads(run_here("tracks", gt, dt, "--json").out)["notes"] == [note.removeprefix("note ")]

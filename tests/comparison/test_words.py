@@ -117,7 +117,7 @@ def test_one_image() -> None:
         (1 / 1001, 1000, "at most 1 of 1,000 cases"),
         (2 / 1001, 1000, "2 of 1,000 cases"),
         (0.01, 99, "at most 1 of 99 cases"),
-        (0.02, 99, "20 of 1,000 cases"),
+        (0.02, 99, "2 of 100 cases"),
         (1.0, 1000, "nearly every case"),
         (1.0, 1, "nearly every case"),
         (0.5, 1, "every case"),

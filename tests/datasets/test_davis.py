@@ -75,6 +75,7 @@ def test_one_folder_is_one_sequence(labels: Path, monkeypatch: pytest.MonkeyPatc
         assert dt.image_labels().tolist() == ["bear/00000", "bear/00000", "bear/00001"]
         assert dt.attributes["track_id"].tolist() == [1, 2, 1]
         assert not dt.scored
+        assert any("its only sequence, 'mine', is taken as 'bear', the only one of" in note for note in dt.notes)
 
 
 def test_values_count_and_not_colours(tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def test_results_become_columns(labels: Path, tmp_path: Path) -> None:
 def test_results_of_the_only_sequence_may_have_any_name(labels: Path, tmp_path: Path) -> None:
     found = files(tmp_path / "data", sresult=f"1 {CAR} 0.5\n")
     one = read(labels / "0001.txt")
-    assert read_detections(found / "result.txt", ground_truth=one).image_labels().tolist() == ["0001/000001"]
+    dt = read_detections(found / "result.txt", ground_truth=one)
+    assert dt.image_labels().tolist() == ["0001/000001"]
+    assert "its only sequence, 'result', is taken as '0001', the only one of" in dt.notes[0]
     for place, gt in ((found, one), (found, read(labels)), (found / "result.txt", read(labels))):
         with pytest.raises(DatasetError, match=r"result.txt: expected the name of a sequence of .*, found 'result'"):
             read_detections(place, ground_truth=gt)

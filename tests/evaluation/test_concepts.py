@@ -105,6 +105,23 @@ def test_undefined_is_nan_and_null() -> None:
     assert repr(result) == "ConceptEvaluation(cgF1=0.0000, positive_micro_F1=0.0000, IL_MCC=0.0000, 1 image)"
 
 
+def test_a_note_says_where_cgf1_is_0_by_its_definition() -> None:
+    zero = "so IL_MCC and cgF1 are 0 by their definition, whatever is found"
+    every = evaluate_concepts(truth_of({1: [A], 2: [B]}), found_of({1: [A], 2: [B]}), iou_type="bbox")
+    numbers = [every.summary[key] for key in ("cgF1", "IL_MCC", "IL_FPR", "precision")]
+    assert numbers == [0, 0, 0, pytest.approx(2 / 2.0001, rel=1e-12)]
+    assert every.notes == (f"ground truth: every image has its concept, {zero}",)
+    none = evaluate_concepts(truth_of({1: [], 2: []}), found_of({2: [A]}), iou_type="bbox")
+    assert none.summary["cgF1"] == 0
+    assert none.summary["IL_FPR"] == pytest.approx(0.5)
+    assert none.notes[-1] == f"ground truth: no image has its concept, {zero}"
+    wrong = evaluate_concepts(truth_of({1: [A], 2: []}), found_of({2: [A]}), iou_type="bbox")
+    assert math.copysign(1, wrong.summary["cgF1@0.5"]) == -1  # 0 times an MCC of -1
+    assert wrong.table().splitlines()[1].split() == ["cgF1", "0.0", "0.0", "0.0"]
+    both = evaluate_concepts(truth_of({1: [A], 2: []}), found_of({1: [A]}), iou_type="bbox")
+    assert (round(both.summary["cgF1"], 3), both.notes) == (1, ())
+
+
 @pytest.mark.parametrize("iou_type", ["segm", "bbox"])
 @pytest.mark.parametrize("recorded", RECORDED)
 def test_every_number_has_the_bits_of_the_authors(recorded: Any, iou_type: Any) -> None:
@@ -164,6 +181,10 @@ def test_what_is_refused() -> None:
         evaluate_concepts([gt, truth_of({1: [A]})], dt, **options)
     with pytest.raises(DatasetError, match="found none of 2 images"):
         evaluate_concepts(truth_of({1: [A], 2: []}, image_attributes={"is_instance_exhaustive": [0, 0]}), dt, **options)
+    with pytest.raises(ValueError, match=r"score_threshold: all scores are at most 1, got 50; did you mean 0\.5"):
+        evaluate_concepts(gt, dt, score_threshold=50, **options)
+    with pytest.raises(ValueError, match="score_threshold must be a number, got nan"):
+        evaluate_concepts(gt, dt, score_threshold=math.nan, **options)
     with pytest.raises(DatasetError, match=r"have no scores, and those with a score of at least 0\.5 count"):
         evaluate_concepts(gt, dataclasses.replace(dt, scored=False), **options)
     names = GroundTruth.from_arrays(image_ids=["a"], category_ids=[1], boxes=[A])

@@ -250,7 +250,7 @@ GOOD = {7: (IDS, segments())}
         ({7: (IDS.T, segments())}, r"predictions\[7\]: expected 3 x 2 pixels as in ground_truth\[7\], found 2 x 3"),
         ({7: IDS}, r"predictions\[7\]: expected \(segment ids, segments_info\), found ndarray"),
         ({7: (IDS, [{"id": "3", "category_id": 1}])}, r"predictions\[7\].segments_info\[0\].id: expected an integer"),
-        ({8: GOOD[7]}, r"predictions\[8\]: image 8 is not in ground_truth; name the images to evaluate by images"),
+        ({8: GOOD[7]}, r"predictions\[8\]: image 8 is not in ground_truth; images= of panoptic_quality names those"),
         ({}, r"predictions: expected a prediction for image 7 \(ground_truth\[7\]\), found none"),
     ],
 )

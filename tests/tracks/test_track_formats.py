@@ -137,6 +137,55 @@ def test_a_table_and_the_files_of_a_sequence(tmp_path: Path) -> None:
         evaluate_tracks(tmp_path / "gt", tmp_path / "dt.csv")
 
 
+def table_of(folder: Path, name: str, frames: str) -> Path:
+    """A table with an object in each frame, such as ``"walk/1 walk/2"``."""
+    rows = [f"{','.join(frame.rsplit('/', 1))},1,a,0,0,9,9" for frame in frames.split()]
+    (folder / name).write_text("\n".join(["sequence,frame,track,class,x,y,w,h", *rows]))
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("truth", "found", "wrong"),
+    [
+        ("walk/1 walk/2", "walk/1 run/2", "run/2"),
+        ("walk/1 walk/2", "run/1 walk/2", "run/1"),
+        ("walk/1 walk/2", "run/1 jump/2", "run/1"),
+        ("walk/1 jump/2", "run/1 run/2", "run/1"),
+        ("walk/1 jump/2", "jump/2 jump/1", "jump/1"),  # the frame is that of another sequence
+        ("walk/1 walk/2", "walk/1 walk/3", "walk/3"),
+    ],
+)
+def test_frames_of_other_sequences_are_refused(truth: str, found: str, wrong: str, tmp_path: Path) -> None:
+    gt, dt = read(table_of(tmp_path, "gt.csv", truth)), table_of(tmp_path, "dt.csv", found)
+    with pytest.raises(DatasetError, match=rf"dt.csv: line \d, frame: expected an image of .*gt.csv, found '{wrong}'"):
+        evaluate_tracks(gt, dt)
+    left = read_detections(dt, ground_truth=gt, on_invalid="drop")
+    assert left.image_labels().tolist() == [one for one in found.split() if one in truth.split()]
+    assert f"found '{wrong}'" in left.notes[0]
+    with pytest.raises(DatasetError, match=f"expected the id of an image of the ground truth, found '{wrong}'"):
+        evaluate_tracks(gt, read_detections(dt, ground_truth=read(dt)))  # ids of columns meet in the same way
+
+
+def test_the_only_sequence_may_have_another_name_and_a_note_says_so(tmp_path: Path) -> None:
+    truth, dt = table_of(tmp_path, "gt.csv", "walk/1 walk/2"), table_of(tmp_path, "dt.csv", "run/1 run/2")
+    note = f"{dt}: its only sequence, 'run', is taken as 'walk', the only one of {truth}"
+    for found in (dt, read_detections(dt, ground_truth=read(dt))):
+        tracks = evaluate_tracks(truth, found)
+        assert (tracks.summary["TP"], tracks.summary["FP"], tracks.notes) == (2, 0, (note,))
+    for name in ("walk", "videos/walk"):  # a longer path is no other name
+        same = table_of(tmp_path, "dt.csv", f"{name}/1 {name}/2")
+        assert not any("only sequence" in one for one in evaluate_tracks(truth, same).notes)
+
+
+def test_the_file_of_the_only_sequence_may_have_another_name_and_a_note_says_so(tmp_path: Path) -> None:
+    truth = table_of(tmp_path, "gt.csv", "walk/1 walk/2")
+    (tmp_path / "run.txt").write_text("1,1,0,0,9,9,1,-1,-1,-1\n2,1,0,0,9,9,1,-1,-1,-1\n")
+    note = f"{tmp_path / 'run.txt'}: its only sequence, 'run', is taken as 'walk', the only one of {truth}"
+    assert evaluate_tracks(truth, tmp_path / "run.txt").notes == (note,)
+    (tmp_path / "run.txt").rename(tmp_path / "walk.txt")
+    assert evaluate_tracks(truth, tmp_path / "walk.txt").notes == ()
+
+
 @pytest.mark.parametrize(
     ("frame", "sequence", "message"),
     [

@@ -191,6 +191,8 @@ class Reader(NamedTuple):
     threads: int | None
     """How many threads; all cores if ``None``."""
     talk: "Talk"
+    ranks: bool = True
+    """Whether a note of :meth:`pair` says that nothing ranks detections without scores."""
 
     def pair(
         self, sources: "Sequence[Source]", *, repairs: "Sequence[str]" = (), known: "GroundTruth | None" = None
@@ -224,6 +226,7 @@ class Reader(NamedTuple):
                 dt = dt.known_to(gt, on_invalid=self.on_invalid)
             except DatasetError as error:
                 raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
+        dt = dt if self.ranks else dt.for_counts()
         names = [printable(str(path)) for path in paths]
         width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
         shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ioukit._checks import pluralize
 from ioukit._output import printable
 from ioukit.cli._arguments import RULES, ThreadsOption, complete_kind
 from ioukit.cli._data_files import GroundTruthPath, Reader, Source, input_files, open_source, with_attributes
@@ -93,20 +94,19 @@ def grounding(
 
         found: Any
         if concepts:
-            found = evaluation.evaluate_concepts(
-                [gt_path, *further],
-                dt_path,
-                iou_type=kind.name,
-                score_threshold=0.5 if score_threshold is None else score_threshold,
-                threads=threads,
-            )
+            least = 0.5 if score_threshold is None else score_threshold
+            with bad_use():  # the threshold, which only the scores can deny
+                found = evaluation.evaluate_concepts(
+                    [gt_path, *further], dt_path, iou_type=kind.name, score_threshold=least, threads=threads
+                )
         else:
             found = evaluation.evaluate_expressions(_truth(gt_path, by, threads, talk), dt_path, threads=threads)
         with bad_value("--by"):
             shown = found.by(*parse_list(by)) if by else found
     for note in found.notes:
         talk.say(f"note {printable(note)}")
-    counts = "  ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in found.counts.items())
+    named = ((name.split("_"), number) for name, number in found.counts.items())
+    counts = "  ".join(" ".join([pluralize(number, noun[:-1]), *rest]) for (noun, *rest), number in named)
     answer.give(shown.table, shown.to_json, talk, done=f"done {counts}  {time.perf_counter() - start:.2f} s")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioukit._checks import pluralize
 from ioukit._output import printable
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
 from ioukit.cli._data_files import input_files
@@ -56,11 +57,12 @@ def panoptic(
 
         quality = panoptic_quality(gt_path, dt_path, gt_folder=gt_folder, dt_folder=dt_folder, threads=threads)
     counts, seconds = quality.counts, time.perf_counter() - start
+    images, classes = pluralize(counts["images"], "image"), pluralize(counts["categories"], "class")
     answer.give(
         lambda: f"{quality.table()}\n\n{_class_table(quality, every=per_class)}",
         quality.to_json,
         talk,
-        done=f"done {counts['images']:,} images  {counts['categories']:,} classes  {seconds:.2f} s",
+        done=f"done {images}  {classes}  {seconds:.2f} s",
     )
 
 

@@ -1,6 +1,5 @@
 """`ioukit tracks`: HOTA, MOTA, IDF1 and more, for ground truth and the results of one or more trackers."""
 
-import itertools
 import json
 import time
 from pathlib import Path
@@ -39,7 +38,8 @@ def tracks(
         list[Path],
         typer.Argument(
             metavar="RESULTS [RESULTS ...]",
-            help="Results of a tracker, in a known format; - is stdin. Further ones are compared with the first.",
+            help="Results of a tracker, in a known format; - is stdin, if it is no pipe. Further ones are compared "
+            "with the first.",
         ),
     ],
     *,
@@ -99,7 +99,7 @@ def tracks(
             raise typer.BadParameter("writes the events of one tracker, got several results", param_hint="--events")
     with bad_value("--protocol"):
         rules = None if protocol is None else track_protocol_of(protocol, kind)
-    gt, read = _read(paths, reading, reading.reader(threads, talk))
+    gt, read = _read(paths, reading, reading.reader(threads, talk)._replace(ranks=False))
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("following tracks"):
         options: Any = {"protocol": rules, "iou_type": kind, "threads": threads}
@@ -114,29 +114,25 @@ def tracks(
     is_compared = len(named) > 1
     said = {*gt.notes, *(note for dt in read for note in dt.notes)}
     unsaid = {name: [note for note in dict.fromkeys(one.notes) if note not in said] for name, one in named.items()}
-    notes = [*itertools.chain(*unsaid.values())]
+    shown: Any = found
+    table, (notes, *_) = shown.table, unsaid.values()
     if is_compared:
-        from ioukit.comparison.track_text import notes_of  # noqa: PLC0415 - one tracker does not need it
+        from ioukit.comparison import compare_tracks  # noqa: PLC0415 - one tracker needs neither
+        from ioukit.comparison.track_text import notes_of  # noqa: PLC0415
 
-        notes = notes_of(unsaid)
+        shown = compare_tracks(named)
+        table, notes = shown.text, notes_of(unsaid)
     for note in notes:
         talk.say(f"note {printable(note)}")
     if events is not None:
         with bad_output():
             found.events.write_csv(events)
         talk.say(f"wrote {printable(str(events))}")
-    values, words = found.to_dict, [found.table(width=terminal_width())]
-    shown: Any = found
-    if is_compared:
-        from ioukit.comparison import compare_tracks  # noqa: PLC0415 - the numbers of one tracker do not need it
-
-        shown = compared = compare_tracks(named)
-        values, words = compared.to_dict, [compared.text(width=terminal_width())]
     page.write("write_tracks", shown, None, talk)
     sequences, seconds = pluralize(len(found.sequence_names), "sequence"), time.perf_counter() - start
 
     def text() -> str:
-        tables = [*words]
+        tables = [table(width=terminal_width())]
         for name, one in named.items() if per_class else ():
             title = f"Classes of {name}\n" if is_compared else ""
             tables.append(f"{title}{one.class_table(width=terminal_width())}")
@@ -144,7 +140,7 @@ def tracks(
 
     answer.give(
         text,
-        lambda: json.dumps(values(), allow_nan=False),
+        lambda: json.dumps(shown.to_dict(), allow_nan=False),
         talk,
         done=f"done {sequences}  {pluralize(len(found.categories), 'class')}  {seconds:.2f} s",
         verdict=is_compared,
@@ -161,7 +157,7 @@ def _read(paths: "Sequence[Path]", reading: ReadingOptions, reader: "Reader") ->
             sources = [with_attributes(source) for source in reading.sources([paths[0], path])]
         with bad_use():
             of_coco = [source.path for source in sources if source.format in (None, "coco")]
-            check_readable_again(of_coco, "track ids of COCO's files are read after the boxes")
+            check_readable_again(of_coco, "files with track ids are read more than once")
         gt, dt = reader.pair(sources, known=gt)
         read.append(dt)
     assert gt is not None  # there is at least one result

@@ -175,7 +175,8 @@ def limits_of_differences(
 ) -> list[Limits]:
     """(Q,) the limits of the differences of combined numbers.
 
-    They are NaN for a single sequence, and those of ratios for a single one with objects.
+    They are NaN for a single sequence, and those of ratios for a single one with objects. They are NaN, too, where no
+    sequence changes the difference: nothing then tells how others would.
 
     Args:
         a: (S,) the numbers of A in each sequence.
@@ -202,6 +203,7 @@ def limits_of_differences(
     errors = np.sqrt((variances(drawn) * count / (count - 1) + jackknife) / 2)
     if np.count_nonzero(objects) < 2:
         errors[is_ratio] = np.nan
+    errors[errors <= ROUNDING] = np.nan
     freedoms = np.clip(df, 1, count - 1).tolist()
     values = differences_of(a, b, keys).tolist()
     found = []

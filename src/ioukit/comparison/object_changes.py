@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Floats, Rows
-from ioukit._checks import check_number
+from ioukit._checks import check_number, check_score_threshold
 from ioukit._columns import Columns, Frozen, record
 from ioukit.comparison.sides import near_pairs_of, table_with_near_pairs
 from ioukit.datasets import Categories
@@ -274,13 +274,8 @@ def _score_thresholds(
     pair = given if isinstance(given, tuple | list) else (given, given)
     if len(pair) != 2:
         raise ValueError(f"score_threshold must be one number, or one for A and one for B, got {given!r}")
-    check_number(score_threshold=pair[0])
-    check_number(score_threshold=pair[1])
     for wanted, one in zip(pair, (a, b), strict=True):
-        if wanted > 1 >= one.matches.detections.score.max(initial=-np.inf):
-            raise ValueError(
-                f"score_threshold: all scores are at most 1, got {wanted:g}; did you mean {wanted / 100:g}?"
-            )
+        check_score_threshold(wanted, one.matches.detections.score)
     return float(pair[0]), float(pair[1])
 
 

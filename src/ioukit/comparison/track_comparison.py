@@ -215,7 +215,7 @@ def _check_same_data(a: TrackEvaluation, b: TrackEvaluation, names: tuple[str, s
         raise _not_same(names, f"{names[0]} has {pluralize(counts[0], 'object')} and {names[1]} has {counts[1]:,}")
     columns = [(one.columns.starts, one.columns.tracks, one.columns.boxes) for one in objects]
     if not all(np.array_equal(one, other) for one, other in zip(*columns, strict=True)):
-        raise _not_same(names, "an object has another class, frame, track or box")
+        raise _not_same(names, "an object has another class, frame, track, box or kind of region")
 
 
 def _check_listed(a: Sequence[str], b: Sequence[str], names: tuple[str, str], hint: str = "") -> None:

@@ -23,13 +23,14 @@ class TrackDifference(Frozen):
     difference: float
     """``b - a``: above 0 if the number of the second tracker is higher."""
     low: float
-    """The lower limit of the difference; NaN if a single sequence has the number, or if it is a ratio, objects."""
+    """The lower limit of the difference; NaN if a single sequence has the number, or if it is a ratio, objects, or if
+    no sequence changes the difference: it then says nothing about others."""
     high: float
     """The upper limit of the difference."""
     level: float
     """The probability with which such limits hold the true difference, for example 0.95."""
     standard_error: float
-    """The standard deviation of the difference over sets of as many sequences; NaN for a single one."""
+    """The standard deviation of the difference over sets of as many sequences; NaN where the limits are."""
     p_value: float
     """The probability of a difference at least as large if the results of both trackers were exchanged in sequences at
     random: two-sided, by permutation. NaN if the number is undefined."""

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value
+from ioukit._words_and_colours import percent
+from ioukit.comparison.drawn_sequences import which_sequences
 from ioukit.comparison.track_changes import OBJECT_CHANGES, changed_objects
 from ioukit.comparison.track_differences import TrackDifference
-from ioukit.comparison.words import outcome, tracks_verdict
+from ioukit.comparison.words import (
+    EQUAL,
+    chance,
+    contains,
+    digits_for,
+    is_denied,
+    outcome,
+    points,
+    with_error,
+    would_tell_apart,
+)
+from ioukit.statistics.detectable import alarm, fewest_permutations
 from ioukit.statistics.differences import find_difference
 
 if TYPE_CHECKING:
@@ -73,18 +88,49 @@ class TrackPair(Frozen):
         return outcome(self.difference, p_corrected=self.p_corrected)
 
     def verdict(self) -> str:
-        """Which tracker has the better main number, HOTA for most protocols, in two or three sentences."""
-        return tracks_verdict(
-            self.difference,
-            self.names,
-            all_sequences=len(self.a.sequence_names),
-            num_sequences=self.num_sequences,
-            num_differing=self.num_differing,
-            fewest_differing=self.fewest_differing,
-            permutations=self.permutations,
-            is_every_permutation=self.is_every_permutation,
-            p_smallest=self.p_smallest,
-            p_corrected=self.p_corrected,
+        """Which tracker has the better main number, HOTA for most protocols, in two or three sentences.
+
+        By how much, and how often chance alone would show as much; or why nothing can be told. One sentence says that
+        the numbers are equal.
+        """
+        (a, b), one = self.names, self.difference
+        if abs(one.difference) < EQUAL:
+            return f"{a} and {b} have the same {one.key}, {percent(one.a, 2)}."
+        if math.isnan(one.difference):
+            return f"{a} and {b} have no {one.key}: there is no object to find."
+        count = self.num_sequences
+        sequences = f"{pluralize(count, 'sequence')}{which_sequences(count, len(self.a.sequence_names))}"
+        # Limits that may not hold stand only where their doubt stands, too.
+        digits = digits_for(100 * abs(one.difference))
+        size = points(one.difference, digits) if one.warnings else with_error(one)
+        size += f" of {one.key} ({100 * one.a:.2f} to {percent(one.b, 2)})"
+        side = "higher" if one.difference > 0 else "lower"
+        if self.p_smallest > alarm(one.level):
+            return f"With {sequences}{self._shortage()} {b} is {side} by {size}."
+        cases = _cases if self.is_every_permutation else chance
+        shown, often = self.outcome, f"hance alone would show as much in {cases(one.p_value, self.permutations)}."
+        if is_denied(one, shown=bool(shown)) and not one.warnings:
+            often += f" The p-value decides this, though the interval {contains(shown=bool(shown))} 0."
+        if shown:
+            return f"{b} is {shown} than {a} by {size}. C{often}"
+        would = would_tell_apart(
+            one.sequences_needed, is_shown=one.is_significant, is_corrected=self.p_corrected is not None
+        )
+        return f"{sequences} cannot tell {a} and {b} apart{would}. {b} is {side} by {size}, and c{often}"
+
+    def _shortage(self) -> str:
+        """Why no difference can be told from chance, however large."""
+        key, level = self.difference.key, self.difference.level
+        differing = f", in {self.num_differing} of which they differ in {key},"
+        which = "" if self.num_differing == self.num_sequences else differing
+        corrected = "" if self.p_corrected is None else ", corrected for the number of pairs by Holm's method"
+        least = f"{self.fewest_differing} in which they differ"
+        if self.num_differing >= self.fewest_differing:
+            tests = round(self.p_smallest * (1 + self.permutations))
+            least = f"{fewest_permutations(level, tests):,} permutations"
+        return (
+            f"{which} no difference can be told from chance: the smallest possible p-value is {self.p_smallest:.3g}"
+            f"{corrected}. At least {least} are needed."
         )
 
     def notebook_caption(self) -> str:
@@ -138,3 +184,9 @@ class TrackPair(Frozen):
     def __repr__(self) -> str:
         one = self.difference
         return f"TrackPair({one.key}: {self.name_a} {one.a:.4f}, {self.name_b} {one.b:.4f}, p={one.p_value:.3g})"
+
+
+def _cases(p_value: float, permutations: int) -> str:
+    """A p-value of all permutations in words."""
+    cases = round(p_value * permutations)
+    return "every case" if cases == permutations else f"{cases:,} of {permutations:,} cases"

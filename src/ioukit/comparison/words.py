@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
-from ioukit.comparison.drawn_sequences import which_sequences
 from ioukit.statistics.detectable import alarm, fewest_clusters, fewest_permutations
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from ioukit.statistics import Difference, Interval
 
 
-_EQUAL = 1e-12
+EQUAL = 1e-12
 _MOST_IMAGES = 10_000_000
 
 
@@ -38,7 +37,7 @@ def leaning(
     difference: Difference | TrackDifference, *, lower_is_better: bool = False
 ) -> Literal["better", "worse", ""]:
     """Whether the number of the second model is better or worse, by chance or not; empty if they are equal."""
-    if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL:
+    if math.isnan(difference.difference) or abs(difference.difference) < EQUAL:
         return ""
     return "better" if (difference.difference > 0) != lower_is_better else "worse"
 
@@ -73,19 +72,21 @@ def verdict(
     if math.isnan(gain):
         return f"{key} is undefined: there are no objects to find."
     numbers = f"{difference.a:.3f} to {difference.b:.3f}"
-    if abs(gain) < _EQUAL:
+    if abs(gain) < EQUAL:
         return f"{a} and {b} have the same {key}, {difference.a:.3f}."
-    amount = f"{_with_error(difference)} of {key}"
+    amount = f"{with_error(difference)} of {key}"
     often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
     shown = outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected)
     side = "higher" if gain > 0 else "lower"
     if shortage:
         return f"{shortage}. {b} is {side} by {amount} ({numbers}), and c{often}"
-    if _denied(difference, shown=bool(shown)):
-        often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
+    if is_denied(difference, shown=bool(shown)):
+        often += f" The p-value decides this, though the interval {contains(shown=bool(shown))} 0."
     if shown:
         return f"{b} is {shown} than {a} by {amount} ({numbers}). C{often}"
-    would = _would(difference.images_needed, is_shown=difference.is_significant, is_corrected=p_corrected is not None)
+    would = would_tell_apart(
+        difference.images_needed, is_shown=difference.is_significant, is_corrected=p_corrected is not None
+    )
     first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
 
@@ -120,13 +121,14 @@ def tests_in(models: int, correction: str) -> int:
     return max(models * (models - 1) // 2, 1) if correction in ("holm", "westfall-young") else 1
 
 
-def _denied(difference: Difference | TrackDifference, *, shown: bool) -> bool:
+def is_denied(difference: Difference | TrackDifference, *, shown: bool) -> bool:
     """Whether the interval says the opposite of the test; false if it is undefined."""
     low, high = difference.low, difference.high
     return low <= 0 <= high if shown else low > 0 or high < 0
 
 
-def _contains(*, shown: bool) -> str:
+def contains(*, shown: bool) -> str:
+    """What an interval does that :func:`is_denied` finds."""
     return "contains" if shown else "does not contain"
 
 
@@ -149,7 +151,7 @@ def ranking_sentence(
     """
     if math.isnan(values[0]):
         return f"{key} is undefined: there are no objects to find."
-    count = sum(abs(value - values[0]) < _EQUAL for value in values)
+    count = sum(abs(value - values[0]) < EQUAL for value in values)
     best, others = list(names[:count]), len(names) - count
     number = f"{key}, {values[0]:.3f}"
     if not others:
@@ -252,8 +254,9 @@ def chance(p_value: float, permutations: int) -> str:
     """
     if p_value <= 1.0000001 / (1 + permutations):
         return f"at most 1 of {permutations:,} cases" if permutations > 1 else "every case"
-    cases = max(round(1000 * p_value), 1)
-    return "nearly every case" if cases >= 990 else f"{cases} of 1,000 cases"
+    total = min(1000, 1 + permutations)
+    cases = max(round(total * p_value), 1)
+    return "nearly every case" if cases >= 0.99 * total else f"{cases} of {total:,} cases"
 
 
 def points(value: float, digits: int = 1) -> str:
@@ -277,7 +280,7 @@ def detectable_sentence(difference: Difference, sample: str) -> str:
     """
     if not math.isfinite(difference.detectable) or difference.detectable <= 0:
         return ""
-    size = points(difference.detectable, _digits(100 * difference.detectable))
+    size = points(difference.detectable, digits_for(100 * difference.detectable))
     often = f"{percent(difference.power)} of samples of {sample}"
     return f"A true difference of {size} of {difference.key} would show in {often}."
 
@@ -290,7 +293,7 @@ def verdict_notes(difference: Difference, sample: str, *, alone: bool = True) ->
         sample: The size of the data, see :func:`sample_size`.
         alone: Whether it is the only one. Among several, p-values are corrected, and a difference must be larger.
     """
-    if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL:
+    if math.isnan(difference.difference) or abs(difference.difference) < EQUAL:
         return ""
     notes = [detectable_sentence(difference, sample)] if alone else []
     if _shows_error(difference):
@@ -301,8 +304,9 @@ def verdict_notes(difference: Difference, sample: str, *, alone: bool = True) ->
 def doubt_sentence(found: Sequence[Difference | TrackDifference], level: float) -> str:
     """Which intervals may be wrong more often than they say, and why; and which the test denies. It may be empty."""
     doubtful = _by_warnings([one.key for one in found], found)
-    sentences = [f"{_doubt(level)}: {_with_reasons(doubtful, len(found))}."] if doubtful else []
-    if denied := [one.key for one in found if _denied(one, shown=one.is_significant)]:
+    number = sum(not math.isnan(one.low) for one in found)
+    sentences = [f"{_doubt(level)}: {_with_reasons(doubtful, number)}."] if doubtful else []
+    if denied := [one.key for one in found if is_denied(one, shown=one.is_significant)]:
         sentences.append(f"Interval and p-value disagree about a difference of {_listed(denied)}; the p-value decides.")
     return " ".join(sentences)
 
@@ -366,73 +370,6 @@ def change_sentences(
     return lines
 
 
-def tracks_verdict(
-    difference: TrackDifference,
-    names: tuple[str, str],
-    *,
-    all_sequences: int,
-    num_sequences: int,
-    num_differing: int,
-    fewest_differing: int,
-    permutations: int,
-    is_every_permutation: bool,
-    p_smallest: float,
-    p_corrected: float | None = None,
-) -> str:
-    """Which tracker is better, by how much, and how often chance alone would show as much; or why nothing can be told.
-
-    Args:
-        difference: The difference, the second tracker minus the first.
-        names: The names of both trackers.
-        all_sequences: On how many sequences they were evaluated.
-        num_sequences: How many of these have the number.
-        num_differing: In how many of the latter they differ in it.
-        fewest_differing: In how many they must differ.
-        permutations: How many permutations the p-value comes from.
-        is_every_permutation: Whether these are all.
-        p_smallest: The smallest p-value that there could be.
-        p_corrected: As for :func:`verdict`.
-
-    Returns:
-        Two or three sentences; one if the numbers are equal.
-    """
-    (a, b), one = names, difference
-    if abs(one.difference) < _EQUAL:
-        return f"{a} and {b} have the same {one.key}, {percent(one.a, 2)}."
-    if math.isnan(one.difference):
-        return f"{a} and {b} have no {one.key}: there is no object to find."
-    sequences = f"{pluralize(num_sequences, 'sequence')}{which_sequences(num_sequences, all_sequences)}"
-    # Limits that may not hold stand only where their doubt stands, too.
-    size = points(one.difference, _digits(100 * abs(one.difference))) if one.warnings else _with_error(one)
-    size += f" of {one.key} ({100 * one.a:.2f} to {percent(one.b, 2)})"
-    side = "higher" if one.difference > 0 else "lower"
-    if p_smallest > alarm(one.level):
-        which = "" if num_differing == num_sequences else f", in {num_differing} of which they differ in {one.key},"
-        corrected = "" if p_corrected is None else ", corrected for the number of pairs by Holm's method"
-        least = f"At least {fewest_differing} in which they differ"
-        if num_differing >= fewest_differing:
-            least = f"More than {pluralize(permutations, 'permutation')}"
-        return (
-            f"With {sequences}{which} no difference can be told from chance: the smallest possible p-value is "
-            f"{p_smallest:.3g}{corrected}. {least} are needed. {b} is {side} by {size}."
-        )
-    shown = outcome(one, p_corrected=p_corrected)
-    cases = _cases(one.p_value, permutations) if is_every_permutation else chance(one.p_value, permutations)
-    often = f"hance alone would show as much in {cases}."
-    if _denied(one, shown=bool(shown)) and not one.warnings:
-        often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
-    if shown:
-        return f"{b} is {shown} than {a} by {size}. C{often}"
-    would = _would(one.sequences_needed, is_shown=one.is_significant, is_corrected=p_corrected is not None)
-    return f"{sequences} cannot tell {a} and {b} apart{would}. {b} is {side} by {size}, and c{often}"
-
-
-def _cases(p_value: float, permutations: int) -> str:
-    """A p-value of all permutations in words."""
-    cases = round(p_value * permutations)
-    return "every case" if cases == permutations else f"{cases:,} of {permutations:,} cases"
-
-
 def needed_sentence(difference: TrackDifference, *, is_corrected: bool) -> str:
     """How many sequences would show a difference; empty if it is 0 or undefined.
 
@@ -441,13 +378,13 @@ def needed_sentence(difference: TrackDifference, *, is_corrected: bool) -> str:
         is_corrected: Whether the p-value is corrected for the number of pairs, which this number is not.
     """
     one = difference
-    if not abs(one.difference) >= _EQUAL:
+    if not abs(one.difference) >= EQUAL:
         return ""
     if one.sequences_needed is None:
         return f"How many sequences would show this difference of {one.key} cannot be told from these."
     alone = ", if this pair were the only one" if is_corrected else ""
     return (
-        f"If this difference of {one.key} is the true one, {_needed(one.sequences_needed)} sequences of this kind "
+        f"If this difference of {one.key} is the true one, {about(one.sequences_needed)} sequences of this kind "
         f"would show it with a probability of 0.8{alone}."
     )
 
@@ -467,19 +404,19 @@ def track_change_sentences(changes: TrackChanges, names: tuple[str, str]) -> lis
 
 def spread_sentence(parts: Parts) -> str:
     """How exact the parts are; empty if nothing was spread."""
-    if abs(parts.spread) < _EQUAL:
+    if abs(parts.spread) < EQUAL:
         return ""
-    share = parts.spread / abs(parts.difference) if abs(parts.difference) > _EQUAL else math.inf
+    share = parts.spread / abs(parts.difference) if abs(parts.difference) > EQUAL else math.inf
     of_it = f" ({percent(share, 0)} of the difference)" if share <= 1 else ""
     return f"{points(parts.spread, 2)}{of_it} belong to no part alone and are spread over all in proportion."
 
 
-def _with_error(difference: Difference | TrackDifference) -> str:
+def with_error(difference: Difference | TrackDifference) -> str:
     """The size of a difference with half its interval: ``"0.6 ± 0.4 points"``."""
     size, half = 100 * abs(difference.difference), 50 * (difference.high - difference.low)
     if not _shows_error(difference):
-        return points(difference.difference, _digits(size))
-    digits = _digits(min(value for value in (size, half) if value > 0))
+        return points(difference.difference, digits_for(size))
+    digits = digits_for(min(value for value in (size, half) if value > 0))
     return f"{size:.{digits}f} ± {half:.{digits}f} points"
 
 
@@ -489,12 +426,12 @@ def _shows_error(difference: Difference | TrackDifference) -> bool:
     return math.isfinite(difference.high - difference.low) and not is_cut
 
 
-def _digits(size: float) -> int:
+def digits_for(size: float) -> int:
     """So many digits behind the point that a number does not look like 0: at least one, at most four."""
     return min(max(1, -math.floor(math.log10(size))), 4) if size > 0 else 1
 
 
-def _would(needed: int | None, *, is_shown: bool, is_corrected: bool) -> str:
+def would_tell_apart(needed: int | None, *, is_shown: bool, is_corrected: bool) -> str:
     """What would tell two models apart, as the end of a clause; empty if that is unknown.
 
     Args:
@@ -505,10 +442,10 @@ def _would(needed: int | None, *, is_shown: bool, is_corrected: bool) -> str:
     if is_shown:  # so only the correction denies it, and the number does not say how many that takes
         return ", with so many pairs to compare"
     alone = " and no other pair is compared" if is_corrected else ""
-    return f"; {_needed(needed)} would, if this difference is the true one{alone}" if needed else ""
+    return f"; {about(needed)} would, if this difference is the true one{alone}" if needed else ""
 
 
-def _needed(images: int | None) -> str:
+def about(images: int | None) -> str:
     """A number of images with two digits that count."""
     if images is None:
         return ""

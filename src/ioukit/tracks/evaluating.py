@@ -56,7 +56,8 @@ def evaluate_tracks(
 
     Args:
         ground_truth: The objects, as for :func:`ioukit.evaluate`; all images are frames, also those without objects.
-        detections: The results of the tracker, as for :func:`ioukit.evaluate`. Scores are not read.
+        detections: The results of the tracker, as for :func:`ioukit.evaluate`. Only AP of whole tracks reads scores:
+            protocols that have it, such as ``"tao"``, need them.
         protocol: What is left out: a name of :data:`ioukit.tracks.TRACK_PROTOCOLS`, such as ``"mot17"`` or ``"plain"``,
             or a :class:`ioukit.tracks.TrackProtocol`. If ``None``, that of the benchmark, if the names of the sequences
             or the labels show that the data are from one, and a note says so; else ``"plain"``.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit._boundary import TrackColumns
+from ioukit.datasets.columns.image_names import TRACK_COLUMNS
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.tracks.sequences import Frames
 
-TRACK_COLUMNS = ("track_id", "instance_id", "label_id", "tracker_id")
-"""The attributes that can have the track ids; the first one counts that both objects and results may have."""
 _NONE = -1
 """Stands for no track in MOTChallenge's files."""
 _BITS, _BITS_OF_FLOATS = 63, 53
@@ -161,7 +160,8 @@ def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple
             wrong |= (tracks < 0) | (tracks != np.trunc(tracks)) | (tracks >= 2.0**bits)
     if wrong.any():
         row = int(chosen[wrong.argmax()])
-        shown = repr(tracks[wrong.argmax()].item()) if _has_id(tracks)[wrong.argmax()] else "none"
+        value = tracks[wrong.argmax()].item()
+        shown = "none" if not _has_id(tracks)[wrong.argmax()] else f"{value:g}" if bits < _BITS else repr(value)
         raise DatasetError(
             f"{side.source}: {array}[{row}].{found}: expected the id of a track, a whole number of at least 0 and "
             f"below 2**{bits}, found {shown}"

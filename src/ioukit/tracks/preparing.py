@@ -73,7 +73,7 @@ def prepared(
     kind = None if iou_type is None else find_kind(iou_type)
     workers = check_threads(threads)
     gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
-    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
+    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt).for_counts()
     frames = frames_of(gt)
     kind_name = None if kind is None else kind.name
     if protocol is None:

@@ -264,7 +264,7 @@ class Detections(Columns):
         check_finite(score=score)
         if self.scored and len(self):
             raise ValueError(f"{self.source}: the detections have scores, so none are missing")
-        notes = [note for note in self.notes if not note.endswith(_NO_SCORES)]
+        notes = [*self.for_counts().notes]
         if len(self):
             notes.append(
                 f"{self.source}: the detections have no scores; all count as {score:g}, so their order decides AP"
@@ -272,6 +272,10 @@ class Detections(Columns):
         return dataclasses.replace(
             self, scores=frozen(np.full(len(self), float(score))), scored=True, notes=tuple(notes)
         )
+
+    def for_counts(self) -> Detections:
+        """The detections without the note that nothing ranks them, for those who rank nothing."""
+        return dataclasses.replace(self, notes=tuple(note for note in self.notes if not note.endswith(_NO_SCORES)))
 
     def filter(
         self,
@@ -407,6 +411,7 @@ class Detections(Columns):
         dt = placed(self, images, places[rows])
         first = int(found.argmax())
         note = note_on_names(self.source, ground_truth, labels[first].item(), int(places[first]))
+        note = f"{self.source}: {finder.note}" if finder.note else note
         return dt._noted(note) if found.any() else dt
 
     def _noted(self, note: str) -> Detections:

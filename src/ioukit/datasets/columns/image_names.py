@@ -8,6 +8,7 @@ What a file says about an image is an id or the name of a file:
 - An id that is a sequence and a frame may have zeros in front of the number: ``walk/000007`` is the image ``walk/7``.
 - A name is that of the image's file, with or without folders; or that name without folders and suffix, its stem; or a
   number that differs from the stem, or from the id, by zeros in front: ``000123.jpg`` is the image ``123``.
+- Where objects have track ids, the folder is the sequence. Its name may differ only if both sides have a single one.
 
 A name that several images have is that of none. Readers of files that are named like images (KITTI, YOLO) and of files
 that hold names (VOC, CSV) ask `ImageFinder`; ids in columns meet in :meth:`Detections.meeting`.
@@ -15,7 +16,7 @@ that hold names (VOC, CSV) ask `ImageFinder`; ids in columns meet in :meth:`Dete
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 Found = dict[str, "int | None"]
 """Positions of images by name; ``None`` for a name of several images."""
+TRACK_COLUMNS = ("track_id", "instance_id", "label_id", "tracker_id")
+"""The attributes that can have the track ids; the first one counts that both objects and results may have."""
 
 
 class ImageFinder:
@@ -53,6 +56,11 @@ class ImageFinder:
         self._by_number: Found = {}
         self._by_frame: Found = {}
         self._met: dict[int, str] = {}
+        self._sequences: list[tuple[str, ...]] = []  # the folders in the id and in the name of each image of a video
+        self._sequences_met: set[str] = set()
+        self.note = ""
+        """That the only sequence of the results has another name than that of the ground truth, if it has."""
+        has_tracks = not ground_truth.attributes.keys().isdisjoint(TRACK_COLUMNS)
         for at, (named, label) in enumerate(zip(images.names, images.labels.tolist(), strict=True)):
             name = PurePosixPath((named or str(label)).replace("\\", "/"))
             path = str(name.with_suffix("")) if name.stem else ""
@@ -62,6 +70,10 @@ class ImageFinder:
             _add(self._by_joined, joined_path(path), at)
             _add(self._by_number, _without_zeros(name.stem), at)
             _add(self._by_frame, _frame_of(str(label)) if self._named_ids else "", at)
+            if has_tracks:
+                folders = (_folder(str(label)), _folder(named))
+                self._sequences.append(tuple(filter(None, folders)) if named else folders[:1])
+        self._is_one_sequence = len(set(self._sequences)) == 1
 
     def has_two_meanings(self) -> bool:
         """Whether the id of an image is the name of the file of another one."""
@@ -102,6 +114,7 @@ class ImageFinder:
 
     def places(self, labels: Sequence[int | str]) -> npt.NDArray[np.intp]:
         """(W,) the positions of images by names that differ, and may be numbers; -1 for none and for several."""
+        self.meet_sequences(map(str, labels))
         found = (self._place(str(label), is_id=False, has_id=isinstance(label, str)) for label in labels)
         places = np.array([-1 if at is None else at for at in found], np.intp)
         # Two names of one image are the names of two images, whose folders or suffixes the ground truth does not have.
@@ -115,6 +128,23 @@ class ImageFinder:
         """(W,) the same for names of files, each for itself: a number in one is no id."""
         found = (self._place(name, is_id=False, has_id=False) for name in names)
         return np.array([-1 if at is None else at for at in found], np.intp)
+
+    def meet_sequences(self, names: Iterable[str]) -> None:
+        """Take names before they are looked for: two sequences of the results cannot be the only one here."""
+        self._sequences_met.update(filter(None, map(_folder, names)))
+
+    def _is_elsewhere(self, name: str, at: int) -> bool:
+        """Whether a name is that of a frame of another sequence than the image, which only has the same frame."""
+        theirs, ours = _folder(name), self._sequences[at] if self._sequences else ()
+        paths = [(f"/{theirs}", f"/{one}") for one in ours if one]
+        is_same = any(one.endswith(other) or other.endswith(one) for one, other in paths)
+        if is_same or not theirs or not ours:
+            return False
+        self._sequences_met.add(theirs)
+        if len(self._sequences_met) > 1 or not self._is_one_sequence:
+            return True
+        self.note = note_on_sequence(theirs, ours[0], self.source)
+        return False
 
     def _is_exact(self, name: str) -> bool:
         """Whether this is an id or the name of a file as the ground truth has it: both may name one image."""
@@ -144,7 +174,14 @@ class ImageFinder:
         if has_id:
             ways += [(name, self._by_label), (plain.name, self._by_label), (stem, self._by_label)]
         ways += [(number, self._by_number), (number, self._by_label if has_id else {})]
-        return next((found[key] for key, found in ways if key in found), -1)
+        at = next((found[key] for key, found in ways if key in found), -1)
+        return -1 if at is not None and at >= 0 and self._is_elsewhere(name, at) else at
+
+
+def note_on_sequence(theirs: str, ours: str, ground_truth: str) -> str:
+    """That the only sequence of results has another name than that of the ground truth; empty if it has not."""
+    same = theirs == ours or not theirs or not ours
+    return "" if same else f"its only sequence, {theirs!r}, is taken as {ours!r}, the only one of {ground_truth}"
 
 
 def joined_path(path: str) -> str:
@@ -160,6 +197,10 @@ def _add(found: Found, key: str, at: int) -> None:
 def _without_zeros(stem: str) -> str:
     """A number without zeros in front; empty if it is none."""
     return (stem.lstrip("0") or "0") if stem.isascii() and stem.isdecimal() else ""
+
+
+def _folder(name: str) -> str:
+    return name.replace("\\", "/").rpartition("/")[0]
 
 
 def _frame_of(name: str) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from ioukit._checks import check_threads
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import note_on_sequence
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE
 from ioukit.datasets.formats.panoptic_png import read_label_png
@@ -290,6 +291,7 @@ def _files_of_results(
         frames.setdefault(sequence, {})[file.rpartition(".")[0] or file] = at
     folders = _sequences(path, sequences)
     if len(folders) == len(frames) == 1:
+        problems.on_sequence = note_on_sequence(next(iter(folders)), next(iter(frames)), gt.source)
         folders = dict(zip(frames, folders.values(), strict=True))
     found: dict[str, dict[str, Path]] = {}
     for name, folder in folders.items():

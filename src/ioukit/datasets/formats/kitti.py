@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.columns.image_names import ImageFinder, note_on_sequence
 from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
@@ -223,6 +223,7 @@ def _read_sequences(
             name = next(iter(named)) if is_any else file.stem
             if name not in named:
                 refuse(str(file), f"the name of a sequence of {ground_truth.source}", abbreviate(name))
+            lines.problems.on_sequence = note_on_sequence(file.stem, name, ground_truth.source)
             lines.read(file, 0, sequence=name, finder=finder)
     missing = 0 if is_any else len(named - {file.stem for file in files})
     if missing:

@@ -17,6 +17,7 @@ import numpy as np
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import note_on_sequence
 from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.mot_columns import Lines, are_whole, first_seen, places_among, valid_lines
@@ -247,6 +248,7 @@ def read_mot_detections(
     objects = Objects(path, on_invalid)
     sequences = _sequences_in(path, "det", objects.problems)
     only = _only_sequence(ground_truth, frames, sequences, is_folder=Path(path).is_dir())
+    objects.problems.on_sequence = note_on_sequence(sequences[0].name, only or "", ground_truth.source)
     lines = valid_lines([sequence.file for sequence in sequences], threads)
     quick = (
         None
@@ -254,7 +256,7 @@ def read_mot_detections(
         else _detections(os.fspath(path), sequences, lines, ground_truth, frames, only, usual, first_pixel)
     )
     if quick is not None:
-        return quick
+        return objects.problems.noted_in(quick)
     for sequence in sequences:
         for where, words in _lines(sequence.file):
             with objects.record("bad line"):

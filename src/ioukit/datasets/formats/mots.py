@@ -17,7 +17,7 @@ import numpy as np
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.columns.image_names import ImageFinder, note_on_sequence
 from ioukit.datasets.formats.kitti import sequence_lengths
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.mot import sequence_info
@@ -161,7 +161,9 @@ def read_mots_detections(
     for sequence in sequences:
         with reader.problems.record("unknown sequence"):
             is_only = len(names) == len(sequences) == 1
-            name = next(iter(names)) if is_only else sequence.name or sequence.file.stem
+            theirs = sequence.name or sequence.file.stem
+            name = next(iter(names)) if is_only else theirs
+            reader.problems.on_sequence = note_on_sequence(theirs, name, gt.source)
             if name not in names:
                 refuse(str(sequence.file), f"the name of a sequence of {gt.source}", abbreviate(name))
             found += reader.lines(_Sequence(name, sequence.file, 0))[0]

@@ -35,6 +35,8 @@ class Problems:
         self._left_out: Counter[str] = Counter()
         self._unused: Counter[str] = Counter()
         self._said: Counter[str] = Counter()
+        self.on_sequence = ""
+        """What :func:`~ioukit.datasets.columns.image_names.note_on_sequence` says. The data set gets it as a note."""
 
     @classmethod
     def of(cls, on_invalid: OnInvalid) -> Problems:
@@ -94,6 +96,7 @@ class Problems:
         ]
         notes += [f"{data.source}: left out {count:,} x {what}" for what, count in self._unused.items()]
         notes += [f"{data.source}: {count:,} x {what}" for what, count in self._said.items() if count]
+        notes += [f"{data.source}: {self.on_sequence}"] if self.on_sequence else []
         dropped = sum(self._left_out.values())
         return dataclasses.replace(data, dropped=data.dropped + dropped, notes=(*notes, *data.notes))
 

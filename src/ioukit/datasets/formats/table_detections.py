@@ -188,10 +188,13 @@ def _known_images(
     if isinstance(keys, np.ndarray):
         found[others] = _places_of_names(rows, key, CodedColumn.of(keys[others].tolist()), others, known)
         example = next(((int(keys[row]), int(found[row])) for row in others.tolist() if found[row] >= 0), None)
-    else:
+    elif len(others):
+        known.finder.meet_sequences(keys.values)
         column = CodedColumn.of_used(keys.values, keys.codes[others])
         found[others] = _places_of_names(rows, key, column, others, known)
-    rows.refuse(found < 0, key, f"an image of {known.ground_truth.source}")
+        rows.problems.on_sequence = known.finder.note
+    shown = keys if isinstance(keys, CodedColumn) else None
+    rows.refuse(found < 0, key, f"an image of {known.ground_truth.source}", shown)
     if rows.reading.normalized:
         lacking = np.isnan(sizes[:, 0]) & (found >= 0)
         sizes[lacking] = images.sizes[found[lacking]]

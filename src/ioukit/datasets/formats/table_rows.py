@@ -21,7 +21,7 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.table_columns import IMAGE_ROLES, BoxLayout, choose_columns
-from ioukit.datasets.formats.text_files import FARTHEST
+from ioukit.datasets.formats.text_files import FARTHEST, abbreviate
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,12 +65,13 @@ class ChosenRows:
         self.reading = reading
         self.good = np.ones(len(table), np.bool_)
 
-    def refuse(self, wrong: npt.NDArray[np.bool_], name: str, expected: str) -> None:
-        """Meet a problem for every row that is wrong, and mark it as not good."""
+    def refuse(self, wrong: npt.NDArray[np.bool_], name: str, expected: str, values: CodedColumn | None = None) -> None:
+        """Meet a problem for every row that is wrong, and mark it as not good. The value is shown."""
         if not wrong.any():
             return
         for row in np.flatnonzero(wrong & self.good).tolist():
-            message = f"{self.table.where(row)}, {name}: expected {expected}, found {self.table.value(name, row)}"
+            found = self.table.value(name, row) if values is None else abbreviate(values.values[values.codes[row]])
+            message = f"{self.table.where(row)}, {name}: expected {expected}, found {found}"
             self.problems.meet(f"wrong {name}", message)
         self.good &= ~wrong
 

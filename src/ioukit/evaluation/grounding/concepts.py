@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_number, pluralize
+from ioukit._checks import check_score_threshold, pluralize
 from ioukit._columns import Frozen, positions_in, record
 from ioukit._keywords import answers_keywords
 from ioukit._output import aligned
@@ -208,7 +208,8 @@ def evaluate_concepts(
     Raises:
         DatasetError: If no image counts, annotators list different images, a detection has an image or a category that
             the ground truth does not list, a side lacks the regions that are compared, or a file is invalid.
-        ValueError: If there is no ground truth, or no kind of region has the name.
+        ValueError: If there is no ground truth, no kind of region has the name, or the threshold is above 1 and no
+            score is.
 
     Source:
         Carion et al., SAM 3: Segment Anything with Concepts, 2025, arXiv:2511.16719; and ``sam3/eval/cgf1_eval.py`` in
@@ -225,7 +226,6 @@ def evaluate_concepts(
         >>> evaluate_concepts(ground_truth, detections, iou_type="bbox")  # the second image is rightly empty
         ConceptEvaluation(cgF1=0.8499, positive_micro_F1=0.8499, IL_MCC=1.0000, 2 images)
     """
-    check_number(score_threshold=score_threshold)
     given: Sequence[Any] = ground_truth if isinstance(ground_truth, list | tuple) else [ground_truth]
     if not given:
         raise ValueError("ground_truth must have at least one annotator, got an empty list")
@@ -247,6 +247,7 @@ def evaluate_concepts(
         raise DatasetError(
             f"{dt.source}: the detections have no scores, and those with a score of at least {score_threshold:g} count"
         )
+    check_score_threshold(score_threshold, dt.scores)
     labels = first.images.labels[counts]
     dt = dt.take(counts[np.searchsorted(first.images.ids, dt.image_ids_in(first.images))])
     dt = dt.take(dt.scores >= score_threshold)
@@ -257,6 +258,10 @@ def evaluate_concepts(
     if left_out:
         of_all = f"{left_out:,} of {pluralize(len(counts), 'image')}"
         notes.append(f"{first.source}: {of_all} left out: not all annotators marked all instances ({EXHAUSTIVE})")
+    there = np.stack([one.num_objects for one in scored]) > 0
+    if there.all() or not there.any():
+        zero = "so IL_MCC and cgF1 are 0 by their definition, whatever is found"
+        notes.append(f"{first.source}: {'every' if there.all() else 'no'} image has its concept, {zero}")
     order = listed[0][0]
     rows = (np.cumsum(counts) - 1)[order[counts[order]]]
     return ConceptEvaluation(
@@ -376,4 +381,4 @@ def _f1(precision: Floats, recall: Floats) -> Floats:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
+    return f"{round(100 * value, 1) + 0:.1f}"  # what rounds to 0 has no sign

@@ -129,7 +129,7 @@ def _chosen(gt: PanopticSet, dt: PanopticSet, images: Sequence[Id] | None) -> li
         for key, where in dt.wheres.items():
             if key not in gt.wheres:
                 raise DatasetError(
-                    f"{where}: image {key!r} is not in {gt.source}; name the images to evaluate by images"
+                    f"{where}: image {key!r} is not in {gt.source}; images= of panoptic_quality names those to evaluate"
                 )
     else:
         ids = list(images)
