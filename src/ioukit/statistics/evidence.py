@@ -25,7 +25,7 @@ from ioukit.statistics.resampling import MOST_CUTS, MOST_LEFT_OUT, ImageGroups, 
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
-_FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
+FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
 _NO_CHANGE = "no image changes the number, so its error is unknown"
 _BOOTSTRAP_SHORT = math.sqrt(1.2)  # by so much is the bootstrap's error of a number too small; not of a difference
 _LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END = 1 / 3, 0.05, 1 / 4, 0.1
@@ -60,11 +60,13 @@ class Estimate(NamedTuple):
 
     def limits(self, level: float) -> tuple[float, float]:
         """The limits for a number from 0 to 1 on endlessly many images."""
-        return self._of_share(self.value - self.bias, self._half(math.hypot(self.error, self.doubt), level))
+        return limits_of_share(
+            self.value, self.value - self.bias, self._half(math.hypot(self.error, self.doubt), level)
+        )
 
     def limits_of_another_set(self, level: float) -> tuple[float, float]:
         """The limits for a number from 0 to 1 on another set of as many images."""
-        return self._of_share(self.value, self._half(math.sqrt(2) * self.error, level))
+        return limits_of_share(self.value, self.value, self._half(math.sqrt(2) * self.error, level))
 
     def limits_of_difference(self, level: float) -> tuple[float, float]:
         """The limits for the difference of two numbers from 0 to 1 on endlessly many images."""
@@ -74,20 +76,21 @@ class Estimate(NamedTuple):
     def _half(self, error: float, level: float) -> float:
         return t_quantile((1 + level) / 2, self.df) * error
 
-    def _of_share(self, centre: float, half: float) -> tuple[float, float]:
-        """Limits that are farther away on the side of 1/2: a number near 0 or 1 also has too small an error there.
 
-        They are those true values from which ``centre`` is one half-width away, if the variance of a number depends on
-        its value as that of a share does.
+def limits_of_share(value: float, centre: float, half: float) -> tuple[float, float]:
+    """Limits that are farther away on the side of 1/2: a number near 0 or 1 also has too small an error there.
 
-        Source: Wilson, Probable inference, the law of succession, and statistical inference, 1927.
-        """
-        largest = self.value * (1 - self.value)  # that of one image that is right or wrong
-        if not largest > 0:
-            return _within(0.0, centre, half)
-        square = half**2 / largest
-        middle = (centre + square / 2) / (1 + square)
-        return _within(0.0, middle, math.sqrt(square * (centre * (1 - centre) + square / 4)) / (1 + square))
+    They are those true values from which ``centre`` is one half-width away, if the variance of a number depends on its
+    value as that of a share does.
+
+    Source: Wilson, Probable inference, the law of succession, and statistical inference, 1927.
+    """
+    largest = value * (1 - value)  # that of one image that is right or wrong
+    if not largest > 0:
+        return _within(0.0, centre, half)
+    square = half**2 / largest
+    middle = (centre + square / 2) / (1 + square)
+    return _within(0.0, middle, math.sqrt(square * (centre * (1 - centre) + square / 4)) / (1 + square))
 
 
 def _within(least: float, centre: float, half: float) -> tuple[float, float]:
@@ -234,9 +237,9 @@ class Evidence:
             on = int(self.clusters_of(column)[of_class])
             if 0 < on < _FEW_ON:
                 warnings.append(f"the class is on {pluralize(on, noun)}")
-        elif self.groups.num_clusters < _FEW_CLUSTERS:
+        elif self.groups.num_clusters < FEW_CLUSTERS:
             warnings.append(f"there are {pluralize(self.groups.num_clusters, noun)}")
-        elif (on := self._on[self._area(column)].carriers(self._counted(column))) < _FEW_CLUSTERS:
+        elif (on := self._on[self._area(column)].carriers(self._counted(column))) < FEW_CLUSTERS:
             warnings.append(f"the objects that count are on {pluralize(on, noun)}")
         if spread.share_unseen > _MANY_UNSEEN:
             warnings.append(f"more {noun}s would show further classes, about {percent(spread.share_unseen, 0)} of all")
