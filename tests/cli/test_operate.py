@@ -144,7 +144,7 @@ def test_a_limit_that_fails_on_other_images_is_said(tmp_path: Path) -> None:
         assert (shown > limit) == (side == "above"), rule
         said = head(*words, "--rule", rule).partition("on other images ")[2]
         assert said.endswith(f", {side} the {limit:g} asked for"), said
-    assert " false positives of a per image, above the 0.1" in head(*words, "--rule", "fppi=0.1", "--per-class")
+    assert " false positives of one class per image, above the 0.1" in head(*words, "--rule", "fppi=0.1", "--per-class")
     # Rounded, the number would be the limit itself, or on its other side.
     assert [_apart(value, 0.815) for value in (0.8148, 0.81496, 0.815004, 0.5)] == [
         "0.8148",
@@ -159,9 +159,7 @@ def test_calibration_without_a_map_is_said(tmp_path: Path) -> None:
     words = written(tmp_path, [0.5, *[None] * 9], [])
     text = " ".join(run_here(*words, "--calibrate", "platt", "--replicates", "50").out.split())
     assert "D-ECE 0.5000 0.5000 +0.0000 LaECE" in text, "no interval"
-    reason = (
-        "no intervals, as all detections are in one part, so no map could be fitted without it, and their scores stay"
-    )
+    reason = "no intervals, as all detections are in one part, so no map could be fitted without it, and scores stay"
     assert f"{reason} as they are: D-ECE, LaECE, LaECE0, Brier" in text
 
 

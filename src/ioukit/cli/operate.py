@@ -213,7 +213,8 @@ def _numbers(choice: "ThresholdChoice", f: str) -> list[str]:
 def _spread(one: "Interval | None") -> str:
     if one is None or math.isnan(one.low):
         return ""
-    return f", {percent(one.level)} interval {_number(one.low)} to {_number(one.high)}"
+    kind = "of replicates" if one.method == "percentile" else "interval"
+    return f", {percent(one.level)} {kind} {_number(one.low)} to {_number(one.high)}"
 
 
 def _doubts(intervals: "Mapping[str, Interval]") -> list[str]:
@@ -243,13 +244,11 @@ def _notes(choice: "ThresholdChoice") -> list[str]:
         on_other = f"the precision is {_apart(shown.precision, rule.precision)}, below the {rule.precision:.12g}"
     if isinstance(rule, RecallAtLeast) and shown.recall < rule.recall:
         on_other = f"the recall is {_apart(shown.recall, rule.recall)}, below the {rule.recall:.12g}"
-    if isinstance(rule, FalsePositivesPerImage):  # of each class, if each has a threshold: the worst one is named
-        counts = {one.name: one.held_out.false_positives_per_image for one in choice.classes if choice.per_class}
-        most, name = max(
-            ((count, name) for name, count in counts.items()), default=(shown.false_positives_per_image, "")
-        )
+    if isinstance(rule, FalsePositivesPerImage):  # the limit is that of each class, if each has a threshold
+        each = choice.classes if choice.per_class else (choice.overall,)
+        most = max((one.held_out.false_positives_per_image for one in each), default=0.0)
         if most > rule.most:
-            of = f" of {printable(name)}" if name else ""
+            of = " of one class" if choice.per_class else ""
             on_other = f"there are {_apart(most, rule.most)} false positives{of} per image, above the {rule.most:.12g}"
     return [*notes, f"on other images {on_other} asked for"] if on_other else notes
 

@@ -33,7 +33,7 @@ from ioukit.statistics.resampling import Labels, check_seed, image_groups
 Method: TypeAlias = Literal["temperature", "platt", "isotonic"]
 Target: TypeAlias = Literal["match", "iou"]
 
-_NO_MAP = "all detections are in one part, so no map could be fitted without it, and their scores stay as they are"
+_NO_MAP = "all detections are in one part, so no map could be fitted without it, and scores stay as they are"
 
 
 @dataclass(frozen=True, repr=False)

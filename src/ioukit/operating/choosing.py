@@ -296,8 +296,8 @@ class ClassThreshold(Shown):
     """Detections with this score or a higher one count; NaN if no detection counts, and for all classes if each class
     has a threshold of its own."""
     interval: Interval
-    """The interval of the threshold: what the rule chooses on other images. Its ``undefined`` is the share of
-    replicates in which no detection counts."""
+    """Between which thresholds the share ``level`` of the replicates lies. On as many other images, the rule chooses
+    one between them less often. Its ``undefined`` is the share of replicates in which no detection counts."""
     how: str
     """``"chosen"``; ``"not reached"``: no threshold gives what the rule asks for, see the rule for what is taken
     instead; or ``"no objects"``: the class has no objects, so it has the threshold of all classes."""

@@ -316,8 +316,6 @@ def doubted(found: Interval, groups: ImageGroups, on: int, doubts: tuple[str, ..
     ``on`` of the clusters tell something of the number. ``doubts`` are further reasons.
     """
     every, noun = groups.num_clusters, "image" if groups.each_image else "cluster"
-    if math.isnan(found.low):
-        return found
     if every < FEW_CLUSTERS:
         doubts = (f"there {agree(every, f'are {pluralize(every, noun)}')}", *doubts)
     elif on < FEW_CLUSTERS:
