@@ -275,7 +275,7 @@ def _reliability(first: Judged, place: Rows, bins: int, weights: npt.NDArray[np.
         drawn = quotient(sums[:, :bins], sums[:, bins:])
         for at in np.unique(place).tolist():
             known = drawn[~np.isnan(drawn[:, at]), at]
-            if len(known) > 1:
+            if len(known) > 1 and known.min() < known.max():  # without any spread, the error is unknown
                 low[at], high[at] = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return reliability_of(first.score, first.found, place, bins, (low, high, level))
 

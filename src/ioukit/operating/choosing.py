@@ -134,9 +134,11 @@ def _kept_by_halves(
     """
     chosen_on = np.concatenate([in_first, ~in_first])
     thresholds, _ = chosen_thresholds(scene, rule, chosen_on.astype(np.int64), per_class=per_class)
-    kept = scene.score >= thresholds[:, scene.category]
-    times = (kept & ~chosen_on[:, scene.image]).sum(axis=0)
-    return kept, quotient(times, np.full(len(scene.score), len(in_first)))
+    kept, times = np.zeros((len(thresholds), len(scene.score)), np.bool_), np.zeros(len(scene.score))
+    for row, half, of_classes in zip(kept, chosen_on, thresholds, strict=True):
+        row[:] = scene.score >= of_classes[scene.category]
+        times += row & ~half[scene.image]
+    return kept, quotient(times, np.full(len(times), len(in_first)))
 
 
 @dataclass(frozen=True, eq=False)
