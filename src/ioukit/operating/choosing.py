@@ -24,6 +24,7 @@ from ioukit.postprocess import OperatingPoints, ScoreMap
 from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates
 from ioukit.statistics.estimating import check_level, doubted, interval_of_ratio
 from ioukit.statistics.resampling import ImageGroups, Labels, check_seed, image_groups
+from ioukit.statistics.spread import variances
 
 if TYPE_CHECKING:
     from ioukit.operating.calibrating import CalibrationFit
@@ -185,7 +186,10 @@ class _Tally:
             further, doubts = dict.fromkeys(parts, 0.0), tuple[str, ...]()
             if by_halves is not None:
                 by_half = np.array([[*(row[rows] @ adds), *total[3:]] for row in by_halves])
-                further = {name: _half_of_variance(quotient(*each)) for name, each in self._parts(by_half).items()}
+                moved = np.stack([quotient(*each) for each in self._parts(by_half).values()], axis=1)
+                # The threshold of all images shares luck with those of halves. With half of their variance, intervals
+                # hold as often as they say (docs/build/operating_coverage.py), with all of it in 98 to 100 %.
+                further = dict(zip(parts, (np.nan_to_num(variances(moved)) / 2).tolist(), strict=True))
                 of_images = interval_of_ratio("recall", *parts["recall"], self.groups, self.level).standard_error
                 doubts = (_UNSTEADY,) if further["recall"] > of_images**2 else ()
             dearest = max(wrong.max(initial=0), missed.max(initial=0))
@@ -197,8 +201,8 @@ class _Tally:
                 for name, each in parts.items()
             }
         tp, fp, _, _, num_objects, _ = total.tolist()
-        values = {name: float(quotient(*each)) for name, each in self._parts(total).items()}
-        values.setdefault("cost_per_image", math.nan)
+        of_all = {name: float(quotient(*each)) for name, each in self._parts(total).items()}
+        values = {"cost_per_image": math.nan, **of_all}
         return PointNumbers(tp, fp, num_objects - tp, **values, intervals=intervals)
 
     def _parts(self, sums: Floats) -> dict[str, tuple[Floats, Floats]]:
@@ -213,14 +217,6 @@ class _Tally:
             "false_positives_per_image": (fp, images),
             **costs,
         }
-
-
-def _half_of_variance(values: Floats) -> float:
-    """Half of the variance of a number over the thresholds of halves; NaN are left out."""
-    # The thresholds of halves have luck in common with that of all images: with half of the variance, intervals hold as
-    # often as they say (docs/build/operating_coverage.py), with all of it in 98 to 100 %.
-    known = values[~np.isnan(values)]
-    return float(np.var(known, ddof=1)) / 2 if len(known) > 1 else 0.0
 
 
 def _settings(evaluated: Evaluation | MatchTable, scene: Scene) -> dict[str, str | float | int | bool | None]:

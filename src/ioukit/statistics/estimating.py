@@ -24,7 +24,6 @@ from ioukit.statistics.spread import jackknifed
 from ioukit.statistics.student import t_quantile
 
 _ROUNDING = 1e-12  # of sums of shares
-_MILLION = 1e6
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -301,7 +300,7 @@ def interval_of_ratio(
         error = math.sqrt(variance + further)
         half = t_quantile((1 + level) / 2, min(max(float(df), 1.0), count - 1)) * error
         # Divided by a million times itself, a number per image is a share near 0.
-        scale = 1.0 if unit is None else _MILLION * (value or 1)
+        scale = 1.0 if unit is None else 1e6 * (value or 1)
         low, high = (scale * each for each in limits_of_share(value / scale, value / scale, half / scale))
         if half <= _ROUNDING or value in ((0, 1) if unit is None else (0,)):
             unseen = -math.log((1 - level) / 2) / count
