@@ -231,4 +231,5 @@ def test_data_without_detections_or_objects(tmp_path: Path) -> None:
     )
     assert command.code == 0, command.err
     assert "not reached, so no detection counts: all classes" in command.out
+    assert "no intervals" not in command.out, "what is undefined is not in doubt"
     assert json.loads((tmp_path / "points.json").read_text())["classes"][0]["threshold"] is None

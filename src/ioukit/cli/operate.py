@@ -206,7 +206,8 @@ def _numbers(choice: "ThresholdChoice", f: str) -> list[str]:
     found = {name: (getattr(shown, key), shown.intervals.get(key)) for key, name in names.items()}
     if not choice.per_class:
         found = {"threshold": (choice.overall.threshold, choice.overall.interval), **found}
-    lines = [f"{name} {_number(value)}{_spread(one)}" for name, (value, one) in found.items() if not math.isnan(value)]
+    found = {name: each for name, each in found.items() if not math.isnan(each[0])}
+    lines = [f"{name} {_number(value)}{_spread(one)}" for name, (value, one) in found.items()]
     return [*lines, *_doubts({name: one for name, (_, one) in found.items() if one is not None})]
 
 
