@@ -1,9 +1,9 @@
 """How often do the intervals of `choose_thresholds` hold the true number of the chosen threshold?
 
-    python docs/build/operating_coverage.py --sets 400   # about four minutes
+    python docs/build/operating_coverage.py --sets 400   # about two minutes
 
-Numbers with a star are those of `held_out`. The last column is the share of the sets in which these have the warning
-that the thresholds of halves differ much.
+Numbers with a star are those of `held_out`. "warned" is the share of the sets in which these have the warning that the
+thresholds of halves differ much, and "threshold" is that of sets in whose interval the threshold of another set lies.
 
 Each object is found or not by chance, and each image has false positives by chance; scores are drawn from two beta
 distributions. So the true numbers of any threshold are known. In "varied", images differ: in their number of objects,
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -102,15 +103,16 @@ def sample(row: Row, rng: np.random.Generator) -> tuple[Evaluation, npt.NDArray[
 
 
 def held(row: Row, sets: int, every: tuple[Floats, Floats]) -> list[float]:
-    """The shares of sets in which each interval holds, of the same and of other images; and of those with a warning.
+    """The shares of sets in which each interval holds, of the same and of other images; of those with a warning; and of
+    those in whose interval the threshold of another set lies.
 
     ``every`` has many scores of right and of wrong detections, in order.
     """
-    holds, differ = [], []
+    holds, differ, chosen = [], [], []
     for number in range(sets):
         evaluation, cluster = sample(row, np.random.default_rng([number, ROWS.index(row)]))
         clusters = None if row.images == 1 else cluster
-        choice = choose_thresholds(evaluation, row.rule, replicates=2, clusters=clusters, seed=number).overall
+        choice = choose_thresholds(evaluation, row.rule, replicates=200, clusters=clusters, seed=number).overall
         if choice.how == "chosen":
             tp, fp = (1 - np.searchsorted(scores, choice.threshold) / len(scores) for scores in every)
             tp, fp = tp * row.found * row.objects, fp * row.wrong
@@ -120,7 +122,9 @@ def held(row: Row, sets: int, every: tuple[Floats, Floats]) -> list[float]:
                 [one.low <= value <= one.high for each in drawn for one, value in zip(each, true, strict=True)]
             )
             differ.append(any("differ much" in warning for warning in drawn[1][0].warnings))
-    return [*np.mean(holds, axis=0).tolist(), float(np.mean(differ))]
+            chosen.append(choice.interval)
+    of_others = [one.low <= other.value <= one.high for one, other in pairwise(chosen) if not np.isnan(one.low)]
+    return [*np.mean(holds, axis=0).tolist(), float(np.mean(differ)), float(np.mean(of_others))]
 
 
 def main() -> None:
@@ -130,8 +134,8 @@ def main() -> None:
     rng = np.random.default_rng(0)
     every = {key: tuple(np.sort(rng.beta(*each, 400_000)) for each in pair) for key, pair in SCORES.items()}
     names = ("precision", "recall", "F1", "false positives")
-    titles = ("images", "rule", *names, *(f"{name}*" for name in names), "warned")
-    sys.stdout.write(f"| {' | '.join(titles)} |\n| --- | --- |{' ---: |' * 9}\n")
+    titles = ("images", "rule", *names, *(f"{name}*" for name in names), "warned", "threshold")
+    sys.stdout.write(f"| {' | '.join(titles)} |\n| --- | --- |{' ---: |' * 10}\n")
     for row in ROWS:
         shares = " | ".join(f"{share:.0%}" for share in held(row, options.sets, every[row.overlapping]))
         sys.stdout.write(f"| {row.clusters}, {row.kind} | `{row.rule}` | {shares} |\n")
