@@ -103,9 +103,9 @@ def sample(row: Row, rng: np.random.Generator) -> tuple[Evaluation, npt.NDArray[
 
 
 def held(row: Row, sets: int, every: tuple[Floats, Floats]) -> list[float]:
-    """The shares of sets in which each interval holds, of the same and of other images; of those with a warning; and of
-    those in whose interval the threshold of another set lies.
+    """The shares of sets in which each interval holds, of the same and of other images; and two further shares.
 
+    The last ones are of sets with a warning, and of sets in whose interval the threshold of another set lies.
     ``every`` has many scores of right and of wrong detections, in order.
     """
     holds, differ, chosen = [], [], []
