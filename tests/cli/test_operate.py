@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate, read_coco
+from ioukit.cli.operate import _apart
 from ioukit.operating import LeastCost, calibrate, choose_thresholds
 from ioukit.postprocess import OperatingPoints
 from support.command import run_here
@@ -91,6 +93,76 @@ def test_json_and_calibration(tmp_path: Path) -> None:
     assert "D-ECE" in both.out
 
 
+def written(folder: Path, scores: list[float | None], wrong: list[float]) -> list[str | Path]:
+    """An image with an object per score, which is found with it, or missed if it is ``None``; and wrong detections."""
+    box, far = [0, 0, 20, 20], [50, 50, 20, 20]
+    images = [{"id": at, "width": 99, "height": 99, "file_name": f"{at}.jpg"} for at in range(len(scores))]
+    objects = [
+        {"id": at + 1, "image_id": at, "category_id": 1, "bbox": box, "area": 400, "iscrowd": 0}
+        for at in range(len(scores))
+    ]
+    rows = [
+        *({"image_id": at, "category_id": 1, "bbox": box, "score": score} for at, score in enumerate(scores) if score),
+        *({"image_id": at, "category_id": 1, "bbox": far, "score": score} for at, score in enumerate(wrong)),
+    ]
+    truth = {"images": images, "annotations": objects, "categories": [{"id": 1, "name": "a"}]}
+    (folder / "gt.json").write_text(json.dumps(truth))
+    (folder / "dt.json").write_text(json.dumps(rows))
+    return ["operate", folder / "gt.json", folder / "dt.json", "--quiet"]
+
+
+def head(*words: str | Path) -> str:
+    """What stands above the table, in one line."""
+    command = run_here(*words)
+    assert command.code == 0, command.err
+    return " ".join(command.out.partition("\n\n")[0].split())
+
+
+def test_few_images_are_said_with_their_intervals(tmp_path: Path) -> None:
+    words = written(tmp_path, [0.5 + at / 20 for at in range(8)], [])
+    shown = head(*words)
+    assert "false positives per image* 0.000, 95 % interval 0.000 to 0.461" in shown
+    assert "doubtful intervals, as there are 8 images: threshold, precision*, recall*, F1*, false positives" in shown
+    one = written(tmp_path, [0.5], [])
+    assert "1 object threshold 0.500 no intervals, as there is 1 image: threshold * on" in head(*one)
+    assert "1 object threshold 0.500 * on" in head(*one, "--replicates", "0"), "it needs no replicates"
+
+
+def test_a_limit_that_fails_on_other_images_is_said(tmp_path: Path) -> None:
+    """Halves with a wrong detection below 0.9 have a higher threshold than the others."""
+    rng = np.random.default_rng(0)
+    words = written(tmp_path, [*rng.uniform(0.5, 1, 40), *[None] * 20], rng.uniform(0.3, 0.9, 30).tolist())
+    words += ["--replicates", "0"]
+    for rule, name in (
+        ("fppi=0.1", "false_positives_per_image"),
+        ("precision=0.9", "precision"),
+        ("recall=0.6", "recall"),
+    ):
+        limit = float(rule.partition("=")[2])
+        shown = json.loads(run_here(*words, "--rule", rule, "--json").out)["choice"]["overall"]["held_out"][name]
+        side = "above" if rule.startswith("fppi") else "below"
+        assert (shown > limit) == (side == "above"), rule
+        said = head(*words, "--rule", rule).partition("on other images ")[2]
+        assert said.endswith(f", {side} the {limit:g} asked for"), said
+    assert " false positives of one class per image, above the 0.1" in head(*words, "--rule", "fppi=0.1", "--per-class")
+    # Rounded, the number would be the limit itself, or on its other side.
+    assert [_apart(value, 0.815) for value in (0.8148, 0.81496, 0.815004, 0.5)] == [
+        "0.8148",
+        "0.81496",
+        "0.815004",
+        "0.500",
+    ]
+    assert _apart(0.81476, 0.8148) == "0.81476"
+
+
+def test_calibration_without_a_map_is_said(tmp_path: Path) -> None:
+    words = written(tmp_path, [0.5, *[None] * 9], [])
+    text = " ".join(run_here(*words, "--calibrate", "platt", "--replicates", "50").out.split())
+    assert "D-ECE 0.5000 0.5000 +0.0000 LaECE" in text, "no interval"
+    reason = "no intervals, as all detections are in one part, so no map could be fitted without it, and scores stay"
+    assert f"{reason} as they are: D-ECE, LaECE, LaECE0, Brier" in text
+
+
 def test_costs_of_classes() -> None:
     words = ["operate", GT, DT, *FAST, "--rule", "cost=1:2", "--class-cost", "person=1:20", "--json"]
     result = json.loads(run_here(*words).out)["choice"]
@@ -159,4 +231,5 @@ def test_data_without_detections_or_objects(tmp_path: Path) -> None:
     )
     assert command.code == 0, command.err
     assert "not reached, so no detection counts: all classes" in command.out
+    assert "no intervals" not in command.out, "what is undefined is not in doubt"
     assert json.loads((tmp_path / "points.json").read_text())["classes"][0]["threshold"] is None

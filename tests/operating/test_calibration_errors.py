@@ -98,8 +98,20 @@ def test_intervals_are_the_bootstrap_written_out() -> None:
         assert one.high == pytest.approx(2 * errors[key] - np.quantile(values, 0.025), abs=1e-12)
         assert one.method == "basic"
     precision = [each.reliability.precision for each in drawn]
-    assert_allclose(errors.reliability.low, np.nanquantile(precision, 0.025, axis=0), atol=1e-12)
-    assert_allclose(errors.reliability.high, np.nanquantile(precision, 0.975, axis=0), atol=1e-12)
+    low, high = np.nanquantile(precision, [0.025, 0.975], axis=0)
+    none = low == high
+    assert none.any(), "where all detections are wrong, no image changes the precision"
+    assert_allclose(errors.reliability.low, np.where(none, np.nan, low), atol=1e-12)
+    assert_allclose(errors.reliability.high, np.where(none, np.nan, high), atol=1e-12)
+
+
+def test_what_no_image_changes_has_no_interval() -> None:
+    one = calibration_errors(random_scene(5, images=1, busy=9), replicates=20)
+    assert one.num_detections > 3
+    assert {(math.isnan(each.low), each.warnings) for each in one.intervals.values()} == {
+        (True, ("no image changes the number",))
+    }
+    assert np.isnan(one.reliability.low).all()
 
 
 def test_only_what_operating_points_keep_is_compared() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from ioukit import Detections, GroundTruth, MatchTable, evaluate
+from ioukit import Detections, Evaluation, GroundTruth, MatchTable, evaluate
 from ioukit.evaluation import COCO
 from ioukit.evaluation.protocols import PROTOCOLS
 from ioukit.operating import (
@@ -31,6 +31,7 @@ from ioukit.operating.sweeps import HOW, chosen_thresholds, scene_of
 from ioukit.postprocess import OperatingPoints, PlattMap
 from ioukit.statistics import bootstrap_weights, repeat_images
 from ioukit.statistics.resampling import image_groups
+from ioukit.statistics.student import t_quantile
 from operating.plain_choice import counted, plain_threshold, random_scene
 
 RULES: tuple[Rule, ...] = (
@@ -177,6 +178,77 @@ def test_intervals_are_the_bootstrap_written_out() -> None:
     assert other.to_dict() != choice.to_dict()
     costly = choose_thresholds(evaluation, "cost=1:2", replicates=5)
     assert "cost_per_image" in costly.overall.held_out.intervals
+
+
+def perfect(images: int) -> Evaluation:
+    """One object per image, found exactly."""
+    boxes = [[0, 0, 20, 20]] * images
+    ids, scores = list(range(images)), np.linspace(0.5, 0.9, images)
+    gt = GroundTruth.from_arrays(image_ids=ids, category_ids=[1] * images, boxes=boxes)
+    return evaluate(gt, Detections.from_arrays(image_ids=ids, category_ids=[1] * images, boxes=boxes, scores=scores))
+
+
+def test_a_perfect_detector_on_few_images_is_not_certain() -> None:
+    """The limits are those of Clopper and Pearson, and of the rule of three."""
+    choice = choose_thresholds(perfect(10), replicates=200).overall
+    found = choice.chosen.intervals
+    for name in ("precision", "recall", "f_beta"):
+        assert (found[name].low, found[name].high) == pytest.approx((0.025 ** (1 / 10), 1))
+    none = found["false_positives_per_image"]
+    assert (none.low, none.high) == pytest.approx((0, -math.log(0.025) / 10))
+    assert all(one.warnings == ("there are 10 images",) for one in (*found.values(), choice.interval))
+    assert choice.interval.low < choice.interval.high
+    many = choose_thresholds(perfect(30), replicates=200, clusters=np.arange(30) // 2).overall.chosen.intervals
+    assert many["recall"].low == pytest.approx(0.025 ** (1 / 15)), "as of the 15 clusters"
+    assert many["recall"].warnings == ("there are 15 clusters",)
+
+
+@pytest.mark.parametrize("clusters", [None, [7] * 12])
+def test_one_image_or_cluster_has_no_intervals(clusters: list[int] | None) -> None:
+    evaluation = perfect(1) if clusters is None else random_scene(5, images=12)
+    choice = choose_thresholds(evaluation, clusters=clusters, replicates=50).overall
+    noun = "image" if clusters is None else "cluster"
+    for one in (choice.interval, *choice.chosen.intervals.values()):
+        assert math.isnan(one.low)
+        assert math.isnan(one.standard_error)
+        assert one.warnings == (f"there is 1 {noun}",)
+    assert choice.held_out.intervals == {}
+
+
+def test_intervals_leave_out_one_cluster_at_a_time() -> None:
+    """Of 40 images in 20 clusters, by the definition of the jackknife and of the limits of a number per image."""
+    evaluation, cluster = random_scene(8, images=40, digits=4), np.arange(40) // 2
+    choice = choose_thresholds(evaluation, "cost=1:2", clusters=cluster, replicates=2).overall
+    data = counted(evaluation.matches)
+    kept = [(image, right) for score, image, _, right in data.detections if score >= choice.threshold]
+    fp = np.bincount([cluster[image] for image, right in kept if not right], minlength=20)
+    tp = np.bincount([cluster[image] for image, right in kept if right], minlength=20)
+    objects = np.bincount([cluster[image] for image, _ in data.objects], minlength=20)
+    for name, of_each, total, per_image in (
+        ("recall", tp, objects, False),
+        ("precision", tp, tp + fp, False),
+        ("false_positives_per_image", fp, np.full(20, 2), True),
+        ("cost_per_image", fp + 2 * (objects - tp), np.full(20, 2), True),
+    ):
+        top, bottom = of_each[total > 0], total[total > 0]
+        one, value, count = choice.chosen.intervals[name], top.sum() / bottom.sum(), len(top)
+        left = (top.sum() - top) / (bottom.sum() - bottom)
+        squares = (left - left.mean()) ** 2
+        assert one.standard_error == pytest.approx(math.sqrt((1 - 1 / count) * squares.sum()))
+        df = 2 * squares.sum() ** 2 / ((squares**2).sum() - squares.sum() ** 2 / count)
+        half = t_quantile(0.975, min(max(df, 1), count - 1)) * one.standard_error
+        for limit in (one.low, one.high):  # from here, the value is one half-width away
+            spread = limit / value * (1 if per_image else (1 - limit) / (1 - value))
+            assert abs(limit - value) == pytest.approx(half * math.sqrt(spread), rel=1e-4)
+        assert one.warnings == (() if count == 20 else (f"what counts is on {count} clusters",))
+
+
+def test_intervals_on_other_images_hold_how_thresholds_differ() -> None:
+    evaluation = random_scene(3, images=40, digits=4)
+    for rule, differ in (("recall=0.6", False), ("fppi=0", True)):
+        shown = choose_thresholds(evaluation, rule, replicates=2).overall.held_out.intervals
+        unsteady = ("the thresholds of halves of the images differ much",) if differ else ()
+        assert {one.warnings for one in shown.values()} == {unsteady}, rule
 
 
 def test_numbers_on_the_images_of_the_choice_are_optimistic() -> None:

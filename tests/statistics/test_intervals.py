@@ -20,6 +20,7 @@ from ioukit.statistics import (
     repeat_images,
     resampling,
 )
+from ioukit.statistics.estimating import interval_of_ratio
 from ioukit.statistics.evidence import Estimate
 from ioukit.statistics.resampling import ImageGroups, image_groups
 from ioukit.statistics.student import t_quantile
@@ -163,6 +164,23 @@ def test_limits_of_a_number_are_wider_towards_the_middle(value: float, share: fl
     assert 0 <= low <= centre <= high <= 1
     if centre < 0.5 - 1e-6:
         assert high - centre > centre - low
+
+
+@pytest.mark.parametrize(("clusters", "share", "rate"), [(20, 0.8, 1.0), (20, 0.97, 0.05), (40, 0.5, 0.3)])
+def test_intervals_of_ratios_hold_as_often_as_they_say(clusters: int, share: float, rate: float) -> None:
+    """Of clusters with different numbers of objects, shares that are found, and rates of false positives."""
+    rng, groups, held = np.random.default_rng(3), image_groups(np.arange(clusters), None, None), []
+    for _ in range(400):
+        objects = rng.poisson(3, clusters).astype(float)
+        found = rng.binomial(objects.astype(int), rng.beta(8 * share, 8 * (1 - share), clusters)).astype(float)
+        wrong = rng.poisson(rate * rng.gamma(2, 1 / 2, clusters)).astype(float)
+        one = interval_of_ratio("recall", found, objects, groups, 0.95)
+        other = interval_of_ratio("fp", wrong, np.ones(clusters), groups, 0.95, unit=1.0)
+        assert one.low < one.high
+        assert other.low < other.high
+        held.append((one.low <= share <= one.high, other.low <= rate <= other.high))
+    assert (np.mean(held, axis=0) > 0.92).all()
+    assert (np.mean(held, axis=0) <= 0.995).all()
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])

@@ -20,7 +20,7 @@ from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes
 from ioukit.cli._tables import ranked_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ioukit.operating import CalibrationFit, ClassThreshold, Rule, ThresholdChoice
     from ioukit.statistics import Interval
@@ -186,7 +186,7 @@ def _choice_text(choice: "ThresholdChoice") -> str:
         every=choice.per_class,
         drop=(5, 1, 4, 3),
     )
-    answer = [head, *_intervals(choice, f), "* on images that the choice did not see", *_notes(choice)]
+    answer = [head, *_numbers(choice, f), "* on images that the choice did not see", *_notes(choice)]
     return "\n".join([*answer, "", table])
 
 
@@ -196,47 +196,68 @@ def _row(one: "ClassThreshold") -> list[str]:
     return [printable(one.name), f"{one.num_ground_truth:,}", threshold, *map(_number, numbers)]
 
 
-def _intervals(choice: "ThresholdChoice", f: str) -> list[str]:
-    """A line for each number on other images, with its interval."""
-    found = choice.overall.held_out.intervals
+def _numbers(choice: "ThresholdChoice", f: str) -> list[str]:
+    """A line for the threshold and for each number on other images, with its interval."""
+    shown = choice.overall.held_out
     names = {
         "precision": "precision*", "recall": "recall*", "f_beta": f"{f}*",
         "false_positives_per_image": "false positives per image*", "cost_per_image": "cost per image*",
     }  # fmt: skip
-    lines = [f"{names[key]} {_spread(one)}" for key, one in found.items()]
-    if not choice.per_class and choice.overall.interval.replicates:
-        lines.insert(0, f"threshold {_spread(choice.overall.interval)}")
-    return lines
+    found = {name: (getattr(shown, key), shown.intervals.get(key)) for key, name in names.items()}
+    if not choice.per_class:
+        found = {"threshold": (choice.overall.threshold, choice.overall.interval), **found}
+    found = {name: each for name, each in found.items() if not math.isnan(each[0])}
+    lines = [f"{name} {_number(value)}{_spread(one)}" for name, (value, one) in found.items()]
+    return [*lines, *_doubts({name: one for name, (_, one) in found.items() if one is not None})]
 
 
-def _spread(one: "Interval") -> str:
-    if math.isnan(one.low):
-        return _number(one.value)
-    return f"{_number(one.value)}, {percent(one.level)} interval {_number(one.low)} to {_number(one.high)}"
+def _spread(one: "Interval | None") -> str:
+    if one is None or math.isnan(one.low):
+        return ""
+    kind = "of replicates" if one.method == "percentile" else "interval"
+    return f", {percent(one.level)} {kind} {_number(one.low)} to {_number(one.high)}"
+
+
+def _doubts(intervals: "Mapping[str, Interval]") -> list[str]:
+    """A line for each reason why there are no intervals, or why they may hold less often than they say."""
+    reasons: dict[str, list[str]] = {}
+    for name, one in intervals.items():
+        for reason in one.warnings:
+            reasons.setdefault(f"{'no' if math.isnan(one.low) else 'doubtful'} intervals, as {reason}", []).append(name)
+    return [f"{reason}: {', '.join(names)}" for reason, names in reasons.items()]
 
 
 def _notes(choice: "ThresholdChoice") -> list[str]:
-    from ioukit.operating import PrecisionAtLeast, RecallAtLeast  # noqa: PLC0415 - as above
+    from ioukit.operating import FalsePositivesPerImage, PrecisionAtLeast, RecallAtLeast  # noqa: PLC0415 - as above
 
-    notes = []
+    notes, rule, shown = [], choice.rule, choice.overall.held_out
     if choice.not_reached:
         instead = "no detection counts"
-        if isinstance(choice.rule, RecallAtLeast):
+        if isinstance(rule, RecallAtLeast):
             instead = "the highest recall is taken"
         names = _names([one.name for one in choice.not_reached])
         notes.append(f"not reached, so {instead}: {names}")
     bare = [one.name for one in choice.classes if one.how == "no objects"] if choice.per_class else []
     if bare:
         notes.append(f"no objects, so the threshold of all classes is taken: {_names(bare)}")
-    shown = choice.overall.held_out.precision
-    if isinstance(choice.rule, PrecisionAtLeast) and shown < choice.rule.precision:
-        notes.append(
-            f"on other images the precision is {_number(shown)}, below the {choice.rule.precision:g} asked for"
-        )
-    shown = choice.overall.held_out.recall
-    if isinstance(choice.rule, RecallAtLeast) and shown < choice.rule.recall:
-        notes.append(f"on other images the recall is {_number(shown)}, below the {choice.rule.recall:g} asked for")
-    return notes
+    on_other = ""
+    if isinstance(rule, PrecisionAtLeast) and shown.precision < rule.precision:
+        on_other = f"the precision is {_apart(shown.precision, rule.precision)}, below the {rule.precision:.12g}"
+    if isinstance(rule, RecallAtLeast) and shown.recall < rule.recall:
+        on_other = f"the recall is {_apart(shown.recall, rule.recall)}, below the {rule.recall:.12g}"
+    if isinstance(rule, FalsePositivesPerImage):  # the limit is that of each class, if each has a threshold
+        each = choice.classes if choice.per_class else (choice.overall,)
+        most = max((one.held_out.false_positives_per_image for one in each), default=0.0)
+        if most > rule.most:
+            of = " of one class" if choice.per_class else ""
+            on_other = f"there are {_apart(most, rule.most)} false positives{of} per image, above the {rule.most:.12g}"
+    return [*notes, f"on other images {on_other} asked for"] if on_other else notes
+
+
+def _apart(value: float, limit: float) -> str:
+    """A number with three decimals, or with as many as show on which side of a limit it is."""
+    texts = (f"{value:.{digits}f}" for digits in range(3, 18))
+    return next((text for text in texts if (float(text) - limit) * (value - limit) > 0), str(value))
 
 
 def _names(names: "Sequence[str]") -> str:
@@ -259,7 +280,7 @@ def _calibration_text(fit: "CalibrationFit") -> str:
         rows.append([key, f"{fit.before[key]:.4f}", f"{fit.after[key]:.4f}", f"{apart:+.4f}", spread])
     lines = [
         f"calibration by {fit.method}, {maps}, {fit.before.bins} ranges of scores", aligned(rows),
-        f"* each image by a map that was fitted without it, in {fit.folds} parts",
+        f"* each image by a map that was fitted without it, in {fit.folds} parts", *_doubts(fit.differences),
     ]  # fmt: skip
     if fit.shared:
         lines.append(f"few detections, so the map of all classes is taken: {_names(fit.shared)}")

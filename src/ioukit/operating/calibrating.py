@@ -33,6 +33,8 @@ from ioukit.statistics.resampling import Labels, check_seed, image_groups
 Method: TypeAlias = Literal["temperature", "platt", "isotonic"]
 Target: TypeAlias = Literal["match", "iou"]
 
+_NO_MAP = "all detections are in one part, so no map could be fitted without it, and scores stay as they are"
+
 
 @dataclass(frozen=True, repr=False)
 class CalibrationFit:
@@ -149,8 +151,9 @@ def calibrate(
     before, drawn = measured(first, anywhere, bins, weights, level)
     moved = None if anywhere is None else anywhere.with_scores(calibrated)
     after, drawn_after = measured(first.with_scores(calibrated), moved, bins, weights, level)
+    why = {"why_same": _NO_MAP} if len(np.unique(part)) == 1 else {}
     differences = {
-        key: basic_interval(after[key] - before[key], drawn_after[key] - drawn[key], key, level, low=-np.inf)
+        key: basic_interval(after[key] - before[key], drawn_after[key] - drawn[key], key, level, low=-np.inf, **why)
         for key in KEYS
         if len(weights)
     }

@@ -275,17 +275,22 @@ def _reliability(first: Judged, place: Rows, bins: int, weights: npt.NDArray[np.
         drawn = quotient(sums[:, :bins], sums[:, bins:])
         for at in np.unique(place).tolist():
             known = drawn[~np.isnan(drawn[:, at]), at]
-            if len(known) > 1:
+            if len(known) > 1 and known.min() < known.max():  # without any spread, the error is unknown
                 low[at], high[at] = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return reliability_of(first.score, first.found, place, bins, (low, high, level))
 
 
-def basic_interval(value: float, drawn: Floats, key: str, level: float, *, low: float) -> Interval:
-    """The basic bootstrap interval, ``2 value - quantile``, with limits of at least ``low``."""
+def basic_interval(
+    value: float, drawn: Floats, key: str, level: float, *, low: float, why_same: str = "no image changes the number"
+) -> Interval:
+    """The basic bootstrap interval, ``2 value - quantile``, with limits of at least ``low``; none without a spread."""
     known = drawn[~np.isnan(drawn)]
     share = 1 - len(known) / len(drawn) if len(drawn) else math.nan
-    if math.isnan(value) or len(known) < 2:
-        return Interval(key, value, math.nan, math.nan, level, math.nan, "basic", len(drawn), share)
+    same = len(known) > 1 and bool(known.min() == known.max())
+    if math.isnan(value) or len(known) < 2 or same:
+        return Interval(
+            key, value, math.nan, math.nan, level, math.nan, "basic", len(drawn), share, warnings=(why_same,) * same
+        )
     above, below = np.quantile(known, [(1 + level) / 2, (1 - level) / 2])
     limits = (max(2 * value - float(above), low), max(2 * value - float(below), low))
     return Interval(key, value, *limits, level, float(np.std(known, ddof=1)), "basic", len(drawn), share)

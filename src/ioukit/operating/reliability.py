@@ -31,7 +31,7 @@ class Reliability(Frozen):
     precision: Floats
     """(B,) share of the detections that match an object; NaN without detections."""
     low: Floats
-    """(B,) lower limit of the precision; NaN if no intervals were asked for."""
+    """(B,) lower limit of the precision; NaN if no intervals were asked for, or no image changes it."""
     high: Floats
     """(B,) upper limit of the precision."""
     level: float

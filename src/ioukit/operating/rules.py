@@ -62,7 +62,7 @@ class FBeta:
     def choose(self, counts: Counts) -> Found:
         """(B,) the row of the threshold, and whether it reaches the aim; of several, the highest threshold."""
         tp, fp = counts.true_positives, counts.false_positives
-        values = np.where(tp > 0, f_beta_of(tp, fp, counts.objects - tp, self.beta), -1.0)
+        values = np.where(tp > 0, quotient(*f_beta_parts(tp, fp, counts.objects - tp, self.beta)), -1.0)
         at = values.argmax(axis=0)
         return at, np.asarray((tp > 0).any(axis=0))
 
@@ -231,10 +231,10 @@ def _number(text: str, rule: str) -> float:
         raise ValueError(f"the rule {rule!r} needs a number, got {text!r}; expected one of {_FORMS}") from None
 
 
-def f_beta_of(tp: Numbers, fp: Numbers, fn: Numbers, beta: float) -> Floats:
-    """F-beta; NaN where its denominator is 0. The same bits as :meth:`ioukit.evaluation.ScoreCurve.f_beta`."""
+def f_beta_parts(tp: Numbers, fp: Numbers, fn: Numbers, beta: float) -> tuple[Floats, Floats]:
+    """The numerator and denominator of F-beta. The same bits as :meth:`ioukit.evaluation.ScoreCurve.f_beta`."""
     weight = float(beta) ** 2
-    return quotient((1 + weight) * tp, (1 + weight) * tp + weight * fn + fp)
+    return (1 + weight) * tp, (1 + weight) * tp + weight * fn + fp
 
 
 def quotient(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> Floats:

@@ -11,17 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Floats
-from ioukit._checks import check_count, check_number, pluralize
+from ioukit._checks import agree, check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.statistics.evidence import Estimate, Evidence, limits_of_share
+from ioukit.statistics.evidence import FEW_CLUSTERS, Estimate, Evidence, limits_of_share
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 from ioukit.statistics.spread import jackknifed
 from ioukit.statistics.student import t_quantile
+
+_ROUNDING = 1e-12  # of sums of shares
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -261,3 +263,65 @@ def check_level(level: float, name: str = "level") -> None:
     check_number(**{name: level})
     if not 0 < level < 1:
         raise ValueError(f"{name} must be above 0 and below 1, got {level}")
+
+
+def interval_of_ratio(
+    key: str,
+    top: Floats,
+    bottom: Floats,
+    groups: ImageGroups,
+    level: float,
+    *,
+    unit: float | None = None,
+    further: float = 0.0,
+    doubts: tuple[str, ...] = (),
+) -> Interval:
+    """The interval of a ratio of sums over clusters, by leaving out one cluster at a time (the jackknife).
+
+    Limits are farther away on the side of 1/2, those of a number per image on the upper side. A share without any
+    spread may still differ on other images: if all n clusters agree, on ``1 - (1 - certainty) ** (1 / n)`` of them. If
+    there is no false positive on n clusters, there may be ``-log(1 - certainty) / n`` per image: the rule of three.
+
+    Args:
+        key: Its name.
+        top: (C,) what each cluster adds to the numerator.
+        bottom: (C,) what each cluster adds to the denominator; where it is 0, a cluster tells nothing.
+        groups: The clusters.
+        level: The probability with which the interval should hold the true number.
+        unit: What one mistake adds to a number per image; ``None`` for a share.
+        further: A variance that is added to that of the images.
+        doubts: Further reasons to doubt it.
+    """
+    told = bottom > 0
+    top, bottom = top[told], bottom[told]
+    count = len(top)
+    value = float(top.sum() / bottom.sum()) if count else math.nan
+    low, high, error = value, value, 0.0
+    if count > 1:
+        left = (top.sum() - top) / (bottom.sum() - bottom)
+        (variance,), (df,) = jackknifed(left[:, None], np.zeros(count, np.intp))
+        error = math.sqrt(variance + further)
+        half = t_quantile((1 + level) / 2, min(max(float(df), 1.0), count - 1)) * error
+        # Divided by a million times itself, a number per image is a share near 0.
+        scale = 1.0 if unit is None else 1e6 * (value or 1)
+        low, high = (scale * each for each in limits_of_share(value / scale, value / scale, half / scale))
+        if half <= _ROUNDING or value in ((0, 1) if unit is None else (0,)):
+            unseen = -math.log((1 - level) / 2) / count
+            low = min(low, value * math.exp(-unseen))
+            high = max(high, 1 - (1 - value) * math.exp(-unseen) if unit is None else value + unseen * unit)
+    return doubted(Interval(key, value, low, high, level, error, "t", count, 0.0), groups, count, doubts)
+
+
+def doubted(found: Interval, groups: ImageGroups, on: int, doubts: tuple[str, ...] = ()) -> Interval:
+    """An interval with the reasons to doubt it, and without limits if it has no width because it is of few clusters.
+
+    ``on`` of the clusters tell something of the number. ``doubts`` are further reasons.
+    """
+    every, noun = groups.num_clusters, "image" if groups.each_image else "cluster"
+    if every < FEW_CLUSTERS:
+        doubts = (f"there {agree(every, f'are {pluralize(every, noun)}')}", *doubts)
+    elif on < FEW_CLUSTERS:
+        doubts = (f"what counts is on {pluralize(on, noun)}", *doubts)
+    has_no_width = min(every, on) < FEW_CLUSTERS and found.low == found.high
+    unknown = dict.fromkeys(("low", "high", "standard_error"), math.nan) if has_no_width else {}
+    return Interval(**vars(found) | unknown | {"warnings": doubts})

@@ -26,7 +26,7 @@ from ioukit.statistics.resampling import MOST_CUTS, MOST_LEFT_OUT, ImageGroups, 
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
-_FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
+FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
 _NO_CHANGE = "no image changes the number, so its error is unknown"
 _BOOTSTRAP_SHORT = math.sqrt(1.2)  # by so much is the bootstrap's error of a number too small; not of a difference
 _LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END = 1 / 3, 0.05, 1 / 4, 0.1
@@ -250,9 +250,9 @@ class Evidence:
         if of_class >= 0:
             if 0 < on < _FEW_ON:
                 warnings.append(f"the class is on {pluralize(on, noun)}")
-        elif self.groups.num_clusters < _FEW_CLUSTERS:
+        elif self.groups.num_clusters < FEW_CLUSTERS:
             warnings.append(f"there are {pluralize(self.groups.num_clusters, noun)}")
-        elif on < _FEW_CLUSTERS:
+        elif on < FEW_CLUSTERS:
             warnings.append(f"the objects that count are on {pluralize(on, noun)}")
         if spread.share_unseen > _MANY_UNSEEN:
             warnings.append(f"more {noun}s would show further classes, about {percent(spread.share_unseen, 0)} of all")
