@@ -112,7 +112,7 @@ def test_numbers_that_cannot_be_split() -> None:
     one = evaluate(truth, found)
     with pytest.raises(ValueError, match="unknown key 'AP60'; choose from AP, AP50"):
         parts(one, one, "AP60")
-    with pytest.raises(ValueError, match="not evaluated on the same ground truth"):
+    with pytest.raises(ValueError, match="not evaluated by the same rules"):
         parts(one, pedestrians)
     compared = compare_models({"A": pedestrians, "B": pedestrians}, replicates=20, permutations=20)
     assert compared.pairs[0].parts is None

@@ -101,6 +101,14 @@ def test_among_many_pairs_the_images_that_are_needed_are_for_one_pair_alone() ->
     assert text.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare. B is ")
 
 
+def test_with_clusters_so_many_clusters_are_needed() -> None:
+    one = difference(p_value=0.3, images_needed=900)
+    text = verdict(one, ("A", "B"), 60, 1_000, num_clusters=10)
+    assert text.startswith(
+        "10 clusters cannot tell A and B apart; about 150 would, if this difference is the true one."
+    )
+
+
 def test_one_image() -> None:
     text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
     assert text.startswith("1 image cannot tell A and B apart; about 7 would,")

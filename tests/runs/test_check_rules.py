@@ -81,6 +81,8 @@ def test_groups_of_images_are_those_of_compare(groups: str) -> None:
     alone = check_rules(candidate, baseline)
     expected = compare(baseline, candidate, keys="AP", level=0.9, permutations=1, **labels)["AP"]
     check = result.results[0].checks[0]
+    in_clusters = f"{IMAGES} images in 9 clusters" in result.to_text()
+    assert in_clusters == (groups == "clusters") == (result.to_dict()["clusters"] == 9)
     assert (check.low, check.high) == pytest.approx((expected.low, expected.high), abs=1e-15)
     assert check.low != alone.results[0].checks[0].low
 
@@ -101,6 +103,11 @@ def test_nothing_is_shown_by_bounds_without_a_width() -> None:
         # by chance in one direction with 25 %, so they show nothing.
         share = 1 - 0.05 ** (1 / images) if images > 2 else 1
         assert check.high == pytest.approx(-1 + 2 * share, abs=1e-12)
+
+
+def test_a_rule_with_a_name_says_its_limit() -> None:
+    rule = Rule(metric="AP", classes=["car", "bird"], may_fall_by=0.9, name="rare ones")
+    assert "rare ones: AP of car, bird may not fall by more than 0.9" in checked(rule, 0.1).to_text()
 
 
 def test_an_exchange_of_the_models_turns_the_rule_around() -> None:

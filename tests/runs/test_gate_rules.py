@@ -79,6 +79,8 @@ def test_a_file_has_the_fields_of_the_records(tmp_path: Path) -> None:
         ("in_doubt = 'maybe'\n[[rules]]\nmetric='AP'\nat_least=1", "unknown in_doubt 'maybe'; choose from pass, fail"),
         ("seed = 1.5\n[[rules]]\nmetric='AP'\nat_least=1", "seed: expected a whole number, found 1.5"),
         ("replicates = 0\n[[rules]]\nmetric='AP'\nat_least=1", "replicates must be at least 1"),
+        ("replicates = 2\n[[rules]]\nmetric='AP'\nat_least=1", "replicates must be at least 20, got 2"),
+        ("[[rules]]\nmetric='AP'\nclasses=[]\nat_least=1", "classes: expected a list of names"),
         ("[[rules]]\nmetrik = 'AP'", r"rules\[0\]\.metrik: there is no such field; did you mean 'metric'\?"),
         ("[[rules]]\nmay_fall = 1\nmetric = 'AP'", r"did you mean 'may_fall_by'\?"),
         ("[[rules]]\nmetric = 1", r"rules\[0\]\.metric: expected text, found 1"),

@@ -213,6 +213,8 @@ def model_names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
         raise typer.BadParameter(f"expected {expected}, got {len(given)}{hint}", param_hint="--name")
     if len(set(given)) < len(given):
         raise typer.BadParameter("two models have the same name", param_hint="--name")
+    if not all(map(str.strip, given)):
+        raise typer.BadParameter("a name needs a letter", param_hint="--name")
     return given
 
 

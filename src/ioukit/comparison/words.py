@@ -48,6 +48,7 @@ def verdict(
     num_images: int,
     permutations: int,
     *,
+    num_clusters: int | None = None,
     lower_is_better: bool = False,
     p_corrected: float | None = None,
     shortage: str = "",
@@ -59,6 +60,7 @@ def verdict(
         names: The names of both models.
         num_images: On how many images they were evaluated.
         permutations: How many permutations the p-value comes from.
+        num_clusters: How many clusters of images were drawn and exchanged; each image alone if ``None``.
         lower_is_better: Whether a lower number is better, as a miss rate is.
         p_corrected: The p-value corrected for the number of pairs of models, which decides; ``None`` if it is the only
             pair.
@@ -84,10 +86,11 @@ def verdict(
         often += f" The p-value decides this, though the interval {contains(shown=bool(shown))} 0."
     if shown:
         return f"{b} is {shown} than {a} by {amount} ({numbers}). C{often}"
-    would = would_tell_apart(
-        difference.images_needed, is_shown=difference.is_significant, is_corrected=p_corrected is not None
-    )
-    first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{would}."
+    clusters, needed = num_clusters or num_images, difference.images_needed
+    if needed is not None:  # as many clusters as have so many images
+        needed = math.ceil(needed * clusters / num_images)
+    would = would_tell_apart(needed, is_shown=difference.is_significant, is_corrected=p_corrected is not None)
+    first = f"{sample_size(clusters, num_images)} cannot tell {a} and {b} apart{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
 
 

@@ -226,9 +226,12 @@ def _start(drawn: SliderCurves | None, score: float) -> int:
 
 def _numbers_words(pair: ModelPair, letter: str, level: str) -> str:
     statistics = pair.comparison
+    # The data itself is one of all ways.
+    every = statistics.permutations == 2**statistics.num_clusters - 1
+    exchanges = f"all {statistics.permutations + 1:,}" if every else f"{statistics.permutations:,} random"
     return (
         f"The {level} interval of a difference shows what other images could give. The p-value is the share of "
-        f"{statistics.permutations:,} random exchanges of A and {letter} that show a difference as large. "
+        f"{exchanges} exchanges of A and {letter} that show a difference as large. "
         f"{doubt_sentence(statistics.differences, statistics.differences[0].level)}"
     ).rstrip()
 

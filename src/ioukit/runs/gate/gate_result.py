@@ -80,7 +80,9 @@ class RuleResult:
     def lines(self) -> list[str]:
         """What it is called and why; the reason alone where it says how the number of the rule changed."""
         says_all = not self.rule.name and any(self.reason.startswith(f"{check.key} ") for check in self.checks)
-        return [self.reason] if says_all else [self.title, self.reason]
+        if says_all:
+            return [self.reason]
+        return [f"{self.rule.name}: {self.rule}" if self.rule.name else self.title, self.reason]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
@@ -101,6 +103,8 @@ class GateResult(Shown):
     """Why the runs cannot be compared; empty if they can."""
     num_images: int = 0
     """How many images the runs were evaluated on."""
+    num_clusters: int = 0
+    """How many images, or clusters of them, were drawn for bounds; 0 if none were."""
     replicates: int = 0
     """How many replicates of the bootstrap were drawn."""
     seed: int = 0
@@ -133,6 +137,7 @@ class GateResult(Shown):
             "reason": self.reason or None,
             "rules": [result.to_dict() for result in self.results],
             "images": self.num_images,
+            "clusters": self.num_clusters,
             "replicates": self.replicates,
             "seed": self.seed,
         }
@@ -156,7 +161,10 @@ class GateResult(Shown):
 
     def _outcome_in_words(self) -> list[str]:
         runs = f"{self.candidate} compared with {self.baseline}" if self.baseline else self.candidate
-        words = [f"{self.outcome}: {runs}, {pluralize(self.num_images, 'image')}"]
+        images = pluralize(self.num_images, "image")
+        if self.num_clusters not in (0, self.num_images):
+            images += f" in {pluralize(self.num_clusters, 'cluster')}"
+        words = [f"{self.outcome}: {runs}, {images}"]
         return [*words, f"cannot be decided: {self.reason}"] if self.reason else words
 
     def to_text(self) -> str:

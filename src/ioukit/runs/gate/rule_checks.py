@@ -95,7 +95,7 @@ def check_rules(
     )
     keys = {rule: _keys(rule, sides, asked.source) for rule in asked.rules}
     estimated = [rule for rule in asked.rules if rule.is_estimated and keys[rule]]
-    replicates, reason = 0, ""
+    replicates, reason, num_clusters = 0, "", 0
     estimates: dict[tuple[str, bool], Estimate] = {}
     if estimated and len(candidate.matches.image_ids) < 2:
         reason = "one image does not tell how much the numbers depend on the images"
@@ -107,14 +107,15 @@ def check_rules(
             evaluations = [baseline, candidate] if of_difference and baseline is not None else [candidate]
             needed = dict.fromkeys(key for rule in estimated if rule.compares == of_difference for key in keys[rule])
             groups = enough_groups(candidate.matches, strata, clusters)
+            num_clusters = groups.num_clusters
             numbers = named_numbers(candidate, list(needed))
             evidence = Evidence(numbers, evaluations, groups, replicates, asked.seed, threads)
             with as_part(at, len(sorts)):
                 found = evidence.differences if of_difference else evidence.estimates
             estimates.update(((key, of_difference), one) for key, one in zip(needed, found, strict=True))
     results = tuple(_result(rule, asked, keys[rule], sides, estimates) for rule in asked.rules)
-    images, drawn = len(candidate.matches.image_ids), replicates
-    return GateResult(shown[1], shown[0], results, reason, images, drawn, asked.seed)
+    images = len(candidate.matches.image_ids)
+    return GateResult(shown[1], shown[0], results, reason, images, num_clusters, replicates, asked.seed)
 
 
 class _Sides(NamedTuple):

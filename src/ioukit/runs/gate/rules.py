@@ -31,6 +31,9 @@ def as_decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
 
 
+_FEWEST_REPLICATES = 20
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """One thing that must hold: of a number of the evaluation, of its classes, or of a value of the run.
@@ -149,7 +152,7 @@ class Rules:
     in_doubt: Doubt = "pass"
     """What happens if the data show neither, in rules that do not say it themselves."""
     replicates: int = 1000
-    """How many replicates of the bootstrap."""
+    """How many replicates of the bootstrap; at least 20, as fewer do not tell a standard error."""
     seed: int = 0
     """Of the random numbers; at least 0."""
     source: str = "rules"
@@ -162,6 +165,8 @@ class Rules:
         check_certainty(self.certainty)
         check_choice("in_doubt", self.in_doubt, get_args(Doubt))
         check_count(replicates=self.replicates)
+        if self.replicates < _FEWEST_REPLICATES:
+            raise ValueError(f"replicates must be at least {_FEWEST_REPLICATES}, got {self.replicates}")
         if operator.index(self.seed) < 0:
             raise ValueError(f"seed must be at least 0, got {self.seed}")
 
@@ -246,7 +251,9 @@ def _rule(given: Mapping[str, Any], where: str) -> Rule:
         if name in _TEXTS and not isinstance(value, str):
             raise ValueError(f"{where}.{name}: expected text, found {json.dumps(value, default=str)}")
     classes = given.get("classes", "all")
-    if classes != "all" and not (isinstance(classes, list) and all(isinstance(one, str) for one in classes)):
+    if classes != "all" and not (
+        classes and isinstance(classes, list) and all(isinstance(one, str) for one in classes)
+    ):
         found = json.dumps(classes, default=str)
         raise ValueError(f'{where}.classes: expected a list of names, or "all", found {found}')
     try:
