@@ -116,7 +116,7 @@ def test_defaults_of_from_arrays() -> None:
     assert (gt.ids.tolist(), gt.areas.tolist(), gt.crowd.tolist()) == ([1, 2], [6, 1], [False, False])
     empty = GroundTruth.from_arrays(image_ids=[], category_ids=[], boxes=[], images=[1, 2], categories={5: "cat"})
     assert (len(empty), len(empty.images), empty.categories.names) == (0, 2, ("cat",))
-    assert any("nothing to find" in note for note in empty.notes)
+    assert any("no image has an object" in note for note in empty.notes)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from ioukit.comparison.ranking_models import Ranking, ranking_of
 from ioukit.comparison.splitting import Parts, parts
 from ioukit.comparison.words import shortage_of, tests_in
 from ioukit.evaluation import Evaluation, Protocol
-from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics import compare, intervals
 from ioukit.statistics.comparing import ClassCorrection
 from ioukit.statistics.detectable import enough_permutations
@@ -222,14 +221,12 @@ def compare_models(
         permutations = enough_permutations(level, num_tests)
     tests: dict[str, Any] = {**options, "permutations": permutations, "correction": correction}
     (name_a, a), *rest = models.items()
-    for name_b, b in rest:
-        check_same_ground_truth(a, b, names=(name_a, name_b))
     main = a.protocol.main_measure.key
     pairs = []
     count = _parts_of_work(len(models))
     for at, (name_b, b) in enumerate(rest):
         with as_part(at, count):
-            compared = compare(a, b, per_class=(main,) if per_class else (), **tests)
+            compared = compare(a, b, per_class=(main,) if per_class else (), names=(name_a, name_b), **tests)
         changed = changes(a, b, iou_threshold=iou_threshold, score_threshold=score_threshold, placement=placement)
         split, reason = None, ""
         try:

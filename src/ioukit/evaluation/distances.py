@@ -320,7 +320,7 @@ def _notes_on_what_counts(gt: GroundTruth, dt: Detections, objects: list[int]) -
         if points is not None and len(side) and not points.any():
             notes.append(f"{side.source}: all {len(side):,} {what} have 0 points (num_pts): 0 are left")
     without = objects.count(0)
-    if without == len(objects) and len(gt):  # a ground truth without rows has such a note of its own
+    if without == len(objects):
         notes.append("no object counts: the means are undefined")
     if 0 < without < len(objects):
         notes.append(

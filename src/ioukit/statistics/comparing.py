@@ -51,6 +51,7 @@ def compare(
     strata: Labels | None = None,
     clusters: Labels | None = None,
     correction: ClassCorrection = "westfall-young",
+    names: tuple[str, str] = ("A", "B"),
     threads: int | None = None,
 ) -> Comparison:
     """The differences between two models, with intervals and p-values.
@@ -77,6 +78,7 @@ def compare(
         correction: How p-values of categories are corrected for their number. ``"westfall-young"`` keeps the chance of
             even one false alarm below the level, by the permutations themselves; the others as in
             :func:`adjust_p_values`, where many categories need as many more permutations.
+        names: What messages call the two.
         threads: How many threads; all cores if ``None``.
 
     Returns:
@@ -106,7 +108,7 @@ def compare(
     values = (replicates + permutations) * len(every)
     for one, other in ((a, b), (b, a)):
         one.matches.announce("comparison", other.matches, threads=threads, values=values)
-    check_same_ground_truth(a, b)
+    check_same_ground_truth(a, b, names=names)
     groups = enough_groups(a.matches, strata, clusters)
     permutations = operator.index(permutations)
     further = 2 * min(permutations, ways_to_swap(groups))
