@@ -52,7 +52,7 @@ ANALYSES: dict[str, tuple[int, int, int, int]] = {
     "log": (0, 300, 6_000, 0),
     "report": (0, 540, 48_000, 16_000),
     "tables": (125_000_000, 400, 10_000, 0),
-    "comparison": (60_000_000, 470, 50_000, 16_000),
+    "comparison": (75_000_000, 470, 50_000, 16_000),
     "analysis": (0, 220, 6_000, 0),
 }
 """What is asked of an evaluation and needs the rows of its match table: bytes, those per detection, per class, and per
