@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MOST_PARTS = 3000  # of a list: about 100 KB of the page
 _MINUS = "\N{MINUS SIGN}"
 _WORDS = {
-    "class": "The share of a class is the difference of its {key}, divided by the number of classes.",
+    "class": "The share of a class is the difference of its {key}, divided by the number of classes with objects.",
     "size": "Sizes are those of the objects; a false positive has its own.",
     "kind": (
         "A gain: {b} makes fewer errors of this kind, or errors that cost less. Order of scores: detections that are "

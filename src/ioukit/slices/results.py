@@ -26,8 +26,9 @@ SPLIT = "it differs within a cluster"
 """The end of a note on a column that makes no slices of images."""
 _SHARED = (
     "* detections without a match count as false positives in these slices and in the rest, because nobody knows where "
-    "they belong; compare their AP between models. It has no difference to the rest (-)"
+    "they belong"
 )
+_NOT_COMPARED = f"{_SHARED}, so they have no difference to the rest (-); compare them between models"
 _NO_INTERVAL = (
     f"no interval (-): the objects that count are in fewer than {FEWEST_CLUSTERS} images or clusters, or no image "
     "changes the number"
@@ -219,8 +220,10 @@ class SliceNumbers(Shown):
                 lines.append("differences of slices of images: less what random sets of as many images have")
             if any(math.isnan(one.low) and not math.isnan(one.value) for one in intervals):
                 lines.append(_NO_INTERVAL)
-        if any(one.shares_false_positives for one in self.slices):
-            lines.append(_SHARED)
+        starred = [one for one in self.slices if one.shares_false_positives]
+        if starred:
+            compared = two or all(math.isfinite(one.differences[main].value) for one in starred)
+            lines.append(_SHARED if compared else _NOT_COMPARED)
         return "\n".join(lines)
 
     def __repr__(self) -> str:
