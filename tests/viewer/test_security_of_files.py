@@ -124,6 +124,16 @@ def bomb() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
 
 
+def test_an_enormous_picture_is_refused_whatever_others_allow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries of computer vision take Pillow's limit away when they are imported."""
+    monkeypatch.setattr(image_module, "MAX_IMAGE_PIXELS", None)
+    (tmp_path / "bomb.png").write_bytes(bomb())
+    with served(["bomb.png"], tmp_path) as server:
+        asked = Client(server.address()).ask("/photo?at=0")
+        assert asked.status == 404
+        assert asked.json["words"].endswith("its unpacked size is enormous")
+
+
 def test_files_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
     whole = image_module.new("RGB", (800, 600), "red")
     whole.save(tmp_path / "whole.jpg")

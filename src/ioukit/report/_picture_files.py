@@ -25,6 +25,7 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 SUFFIXES = (".jpg", ".png", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".JPG", ".PNG", ".JPEG")
 """What is put behind names that have no suffix."""
 
+_MOST_PIXELS = 89_478_485  # Pillow's default: a quarter of a GiB in RGB
 _ORIENTATION = 274  # of EXIF
 _PIXELS_AT_ONCE = 1 << 20
 # Pillow warns about large images, and the filters of warnings are those of the process.
@@ -90,6 +91,8 @@ def picture(file: BinaryIO, *, needed_by: str) -> tuple[Any, int]:
         warnings.simplefilter("ignore")  # about what stands beside the pixels
         warnings.simplefilter("error", image_module.DecompressionBombWarning)
         image = image_module.open(file, formats=FORMATS)
+    if image.width * image.height > _MOST_PIXELS:  # other libraries take Pillow's own limit away, for the whole process
+        raise image_module.DecompressionBombError(f"an image of {image.width:,} x {image.height:,} pixels")
     if image.format == "PNG" and "exif" not in image.info and _has_late_exif(file):
         image.load()  # what stands behind the pixels is read with them
     with _OPENING, warnings.catch_warnings():
