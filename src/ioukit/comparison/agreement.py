@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 Consensus: TypeAlias = Literal["union", "intersection", "majority"]
 _MOST_ROWS = 10
 _LEAST_OVERLAP = 1e-9  # smaller ones count as 0
-_ROUNDING = 1e-12  # equal numbers of different images differ by less
 _FEW_DIFFERENT, _FEW_ALIKE = 5, 2
 """With fewer images on which classes differ, or on which they agree on a class besides the most common one, limits of
 kappa and alpha are doubtful (`benchmarks/agreement_simulation.py`)."""
@@ -511,12 +510,9 @@ def _interval(
 
 
 def _limits(key: str, value: float, left: Floats, level: float, *warnings: str, lowest: float) -> Interval:
-    strata, defined = np.zeros(len(left), np.intp), left[~np.isnan(left)]
+    strata = np.zeros(len(left), np.intp)
     found = interval_of_left_out(value, left, strata, len(left), key=key, level=level, lowest=lowest)
-    # Where no image moves the number, these images say nothing about others: limits without width would look certain.
-    if not len(defined) or np.ptp(defined) <= _ROUNDING:
-        return dataclasses.replace(found, low=math.nan, high=math.nan)
-    return dataclasses.replace(found, warnings=warnings)
+    return found if math.isnan(found.low) else dataclasses.replace(found, warnings=warnings)
 
 
 def _doubts(differ: Positions, agreed: Positions) -> list[str]:

@@ -21,6 +21,7 @@ from ioukit.slices.results import FEWEST_CLUSTERS, Slice, SliceNumbers
 from ioukit.slices.scene import Scene
 from ioukit.statistics import Interval, repeat_images
 from ioukit.statistics.class_clusters import clusters_of_numbers
+from ioukit.statistics.correction import ROUNDING
 from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, LeftOut, image_groups
@@ -149,7 +150,7 @@ def _changes(left: Floats) -> npt.NDArray[np.bool_]:
     undefined = np.isnan(left)
     highest = np.where(undefined, -np.inf, left).max(axis=0, initial=-np.inf)
     lowest = np.where(undefined, np.inf, left).min(axis=0, initial=np.inf)
-    return np.asarray(lowest < highest)
+    return np.asarray(lowest < highest - ROUNDING)
 
 
 class PartTables(NamedTuple):
@@ -262,10 +263,10 @@ class _Measurement:
     ) -> dict[str, Interval]:
         """Intervals of (Q,) numbers that depend on so many clusters.
 
-        There is none if no image changes a number, also where two models agree, as they may differ on others.
+        There are no limits if no image changes a number, also where two models agree, as they may differ on others.
         """
         stratum = np.zeros(0, np.intp) if self.left_out is None else self.left_out.stratum
-        told = np.where(_changes(left) & (clusters >= FEWEST_CLUSTERS), clusters, 0)
+        told = np.where(clusters >= FEWEST_CLUSTERS, clusters, 0) if len(left) else np.zeros_like(clusters)
         return {
             key: interval_of_left_out(
                 float(observed[at]), left[:, at], stratum, int(told[at]), key=key, level=self.level, lowest=lowest

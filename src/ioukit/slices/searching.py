@@ -316,8 +316,7 @@ class _Search:
         values = [self._chance.replicated(one.inside, weights) for one in made]
         left = values[-1] - (values[0] if self._two else 0.0)
         found = interval_of_left_out(difference, left, left_out.stratum, clusters, key="", level=level, lowest=-1.0)
-        # That no image changes the number says nothing of others.
-        return (found.low, found.high) if found.low < found.high else (math.nan, math.nan)
+        return found.low, found.high
 
 
 def _is_recall(protocol: Protocol, measure: Measure) -> bool:

@@ -17,13 +17,12 @@ from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
+from ioukit.statistics.correction import ROUNDING
 from ioukit.statistics.evidence import FEW_CLUSTERS, Estimate, Evidence, limits_of_share
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 from ioukit.statistics.spread import jackknifed
 from ioukit.statistics.student import t_quantile
-
-_ROUNDING = 1e-12  # of sums of shares
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -233,11 +232,13 @@ def interval_of_left_out(
     low = high = error = math.nan
     if clusters > 1 and not math.isnan(value):
         variance, df = jackknifed(left[:, None], stratum)
-        error = math.sqrt(float(variance[0]))
-        half = t_quantile((1 + level) / 2, min(max(float(df[0]), 1.0), clusters - 1)) * error
-        low, high = max(lowest, value - half), min(1.0, value + half)
-        if lowest == 0:
-            low, high = limits_of_share(value, value, half)
+        spread = math.sqrt(float(variance[0]))
+        if spread > ROUNDING:  # that no group changes the number says nothing of others
+            error = spread
+            half = t_quantile((1 + level) / 2, min(max(float(df[0]), 1.0), clusters - 1)) * error
+            low, high = max(lowest, value - half), min(1.0, value + half)
+            if lowest == 0:
+                low, high = limits_of_share(value, value, half)
     undefined = float(np.isnan(left).mean()) if len(left) else math.nan
     return Interval(key, value, low, high, level, error, "t", len(left), undefined)
 
@@ -305,7 +306,7 @@ def interval_of_ratio(
         # Divided by a million times itself, a number per image is a share near 0.
         scale = 1.0 if unit is None else 1e6 * (value or 1)
         low, high = (scale * each for each in limits_of_share(value / scale, value / scale, half / scale))
-        if half <= _ROUNDING or value in ((0, 1) if unit is None else (0,)):
+        if half <= ROUNDING or value in ((0, 1) if unit is None else (0,)):
             unseen = -math.log((1 - level) / 2) / count
             low = min(low, value * math.exp(-unseen))
             high = max(high, 1 - (1 - value) * math.exp(-unseen) if unit is None else value + unseen * unit)
