@@ -46,9 +46,12 @@ def test_no_word_is_of_a_detector_or_a_truth(visits: Visits) -> None:
     page.keyboard.press("Escape")
     page.locator(".cell").first.click()
     rows = page.locator("#large-list .option")
-    until(page, "() => document.querySelectorAll('#large .pane').length === 2")
+    until(page, "() => document.querySelector('#large-details dl') !== null")
+    assert words_of_a_detector(page) == []
+    assert rows.count() > 0
     for at in range(rows.count()):
         rows.nth(at).click()
+        until(page, f"() => document.querySelectorAll('#large-list .option')[{at}].classList.contains('current')")
         assert words_of_a_detector(page) == []
 
 

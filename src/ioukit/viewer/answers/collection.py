@@ -392,14 +392,16 @@ class Collection:
         return found
 
     def _values_of_data(self, notes: list[str]) -> list[Value]:
-        """Width, height and number of objects of each image, and the attributes of the file but those in the notes."""
+        """Width, height and number of objects of each image, and the attributes of the file but those in the notes.
+
+        What is known of objects is not there if these are the regions of an annotator: nothing is known of the others.
+        """
         images, rows = self.ground_truth.images, self.image_rows
         found = [Value.of_numbers(name, "image", images.sizes[rows, at]) for at, name in enumerate(("width", "height"))]
-        found.append(Value.of_numbers("objects", "image", np.diff(self.starts)))
-        sides: dict[Any, tuple[Any, Any]] = {
-            "image": (images.attributes, rows),
-            "object": (self.ground_truth.attributes, self.table.objects.row),
-        }
+        sides: dict[Any, tuple[Any, Any]] = {"image": (images.attributes, rows)}
+        if self.annotators is None:
+            found.append(Value.of_numbers("objects", "image", np.diff(self.starts)))
+            sides["object"] = (self.ground_truth.attributes, self.table.objects.row)
         for of, (attributes, chosen) in sides.items():
             for name, values in attributes.items():
                 if not _fits(values):

@@ -19,8 +19,6 @@ function speakOfAnnotators(first, second) {
   Object.assign(CLASS_WORDS, { cell: "The classes that a region has.", object: first, detection: second, noObject: `not drawn by ${first}`,
     noDetection: `not drawn by ${second}`, error: "Difference" });
   EXPORTS.splice(0, EXPORTS.length, ...EXPORTS.filter(([form]) => form !== "coco")); // its file would hold those of one alone
-  // Values of regions are known of the first annotator alone.
-  DATA.columns = DATA.columns.filter(({ name, of }) => of === "image" && name !== "objects");
   DATA.flags = [];
   KEYS_OF_IMAGE.splice(0, KEYS_OF_IMAGE.length, ...KEYS_OF_IMAGE.filter(([, words]) => !words.includes("models"))
     .map(([key, words]) => [key, words.replace("outcomes", "agreement")]));
