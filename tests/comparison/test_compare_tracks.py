@@ -185,7 +185,10 @@ def test_only_sequences_that_differ_count() -> None:
 
 
 NUMBERS = r"([\d.]+)(?: ± ([\d.]+))? points? of [\w&]+ \(([\d.]+) to ([\d.]+) %\)"
-CASES = r"(?:(?P<cases>[\d,]+) of (?P<of>[\d,]+) cases|at most 1 of (?P<least>[\d,]+) cases|(?:nearly )?every case)"
+CASES = (
+    r"(?:(?P<cases>[\d,]+) of (?P<of>[\d,]+) cases|at most 1 of (?P<least>[\d,]+) cases|(?:nearly )?every case)"
+    r"(?:; corrected for the number of pairs, p is (?P<corrected>[\d.]+))?"
+)
 BETTER = re.compile(rf"^(\w+) is (better|worse) than (\w+) by {NUMBERS}\. Chance alone would show as much in {CASES}\.")
 OPEN = re.compile(
     rf"^(\d+) sequences cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?"
@@ -212,7 +215,9 @@ def check_numbers(pair: TrackPair, size: str, half: str | None, a: str, b: str) 
 
 
 def check_cases(pair: TrackPair, said: re.Match[str]) -> None:
-    p_value = pair.difference.p_value
+    p_value, decides = pair.difference.p_value, pair.p_corrected
+    is_corrected = decides is not None and p_value <= 0.05 and decides > p_value
+    assert said["corrected"] == (f"{decides:.3f}" if is_corrected else None)
     if said["cases"]:
         share = int(said["cases"].replace(",", "")) / int(said["of"].replace(",", ""))
         assert abs(share - p_value) <= (1e-12 if pair.is_every_permutation else 0.001)

@@ -20,8 +20,10 @@ from support.two_models import ground_truth, model
 NOW = datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc)
 BETTER = re.compile(
     r"^(\w+) is (better|worse) than (\w+) by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)\. "
-    r"Chance alone would show as much in [^.]*\.( The p-value decides this, though the interval contains 0\.)?$"
+    r"Chance alone would show as much in [^.]*(?:p is [\d.]+)?\."
+    r"( The p-value decides this, though the interval contains 0\.)?$"
 )
+CORRECTED = re.compile(r"; corrected for the number of pairs, p is ([\d.]+)\.")
 OPEN = re.compile(
     r"^(\d+) images cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?"
     r"(; (?:about|more than) [\d,]+ would, if this difference is the true one( and no other pair is compared)?)?\. .*$"
@@ -52,6 +54,9 @@ def test_verdicts_are_true(seed: int, number: int, spread: float) -> None:
         p_value = one.p_value if found.ranking is None else found.ranking.p_value(*pair.names)
         if math.isnan(one.difference) or abs(one.difference) < 1e-12:
             continue
+        corrected = CORRECTED.search(said)
+        assert bool(corrected) == (one.p_value <= 0.05 and p_value > one.p_value)
+        assert corrected is None or corrected[1] == f"{p_value:.3f}"
         parsed = BETTER.match(said)
         if parsed is None:
             known = OPEN.match(said)

@@ -128,7 +128,7 @@ def test_one_image() -> None:
         (0.02, 99, "2 of 100 cases"),
         (1.0, 1000, "nearly every case"),
         (1.0, 1, "nearly every case"),
-        (0.5, 1, "every case"),
+        (0.5, 1, "at most 1 of 2 cases"),
         (1 / 100_001, 100_000, "at most 1 of 100,000 cases"),
         (2 / 100_001, 100_000, "1 of 1,000 cases"),
     ],
@@ -219,7 +219,7 @@ def test_a_test_that_cannot_show_anything_blames_no_images() -> None:
     few = "58 permutations cannot show any difference; at least 59 are needed"
     assert verdict(difference(p_value=1 / 59), ("A", "B"), 5000, 58, p_corrected=3 / 59, shortage=few) == (
         f"{few}. B is higher by 0.6 ± 0.4 points of AP (0.412 to 0.418), and chance alone would show as much in at "
-        "most 1 of 58 cases."
+        "most 1 of 58 cases; corrected for the number of pairs, p is 0.051."
     )
     assert ranking_sentence("AP", "xyz", [0.5, 0.4, 0.3], "aaa", few) == f"x has the best AP, 0.500, but {few}."
 
@@ -276,7 +276,11 @@ def test_whose_limits_are_doubtful() -> None:
     assert doubt_sentence(every, 0.95).endswith(
         "in more than 5 % of cases: all (the objects that count are on 3 images)."
     )
-    assert doubt_sentence([difference(low=NAN, warnings=few)], 0.95) == ""
+    without = [difference(low=NAN, warnings=few), difference(key="APm"), difference(key="APl", low=NAN, warnings=few)]
+    assert doubt_sentence(without, 0.95) == (
+        "Without an interval: AP and APl (the objects that count are on 3 images)."
+    )
+    assert doubt_sentence([difference(a=NAN, b=NAN, difference=NAN, low=NAN, warnings=few)], 0.95) == ""
 
 
 def test_the_p_value_decides_where_the_interval_says_the_opposite() -> None:
@@ -297,6 +301,12 @@ def test_a_corrected_p_value_decides() -> None:
     assert known.startswith("4,000 images cannot tell A and B apart, with so many pairs to compare. B is higher by ")
     assert verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.04).startswith("B is better than A")
     assert "pairs" not in verdict(difference(p_value=0.3), ("A", "B"), 5000, 1000, p_corrected=0.9)
+
+
+def test_a_correction_that_matters_is_said() -> None:
+    end = "; corrected for the number of pairs, p is 0.040."
+    assert verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.04).endswith(end)
+    assert "pairs" not in verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.02)
 
 
 def test_what_a_verdict_needs() -> None:

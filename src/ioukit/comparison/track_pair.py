@@ -17,6 +17,7 @@ from ioukit.comparison.words import (
     EQUAL,
     chance,
     contains,
+    correction_words,
     digits_for,
     is_denied,
     outcome,
@@ -108,7 +109,9 @@ class TrackPair(Frozen):
         if self.p_smallest > alarm(one.level):
             return f"With {sequences}{self._shortage()} {b} is {side} by {size}."
         cases = _cases if self.is_every_permutation else chance
-        shown, often = self.outcome, f"hance alone would show as much in {cases(one.p_value, self.permutations)}."
+        decides = correction_words(one, self.p_corrected)
+        often = f"hance alone would show as much in {cases(one.p_value, self.permutations)}{decides}."
+        shown = self.outcome
         if is_denied(one, shown=bool(shown)) and not one.warnings:
             often += f" The p-value decides this, though the interval {contains(shown=bool(shown))} 0."
         if shown:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
+from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm, fewest_clusters, fewest_permutations
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ioukit.comparison.splitting import Parts
     from ioukit.comparison.track_changes import TrackChanges
     from ioukit.comparison.track_differences import TrackDifference
-    from ioukit.statistics import Difference, Interval
+    from ioukit.statistics import Difference
 
 
 EQUAL = 1e-12
@@ -77,7 +78,8 @@ def verdict(
     if abs(gain) < EQUAL:
         return f"{a} and {b} have the same {key}, {difference.a:.3f}."
     amount = f"{with_error(difference)} of {key}"
-    often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
+    cases = chance(difference.p_value, permutations)
+    often = f"hance alone would show as much in {cases}{correction_words(difference, p_corrected)}."
     shown = outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected)
     side = "higher" if gain > 0 else "lower"
     if shortage:
@@ -92,6 +94,13 @@ def verdict(
     would = would_tell_apart(needed, is_shown=difference.is_significant, is_corrected=p_corrected is not None)
     first = f"{sample_size(clusters, num_images)} cannot tell {a} and {b} apart{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
+
+
+def correction_words(difference: Difference | TrackDifference, p_corrected: float | None) -> str:
+    """The p-value that decides, as the end of a clause; empty if that of the pair alone says the same."""
+    own = difference.p_value
+    matters = p_corrected is not None and own <= alarm(difference.level) and p_corrected > own
+    return f"; corrected for the number of pairs, p is {p_corrected:.3f}" if matters else ""
 
 
 def shortage_of(level: float, permutations: int, clusters: int, images: int, tests: int = 1) -> str:
@@ -223,12 +232,22 @@ def interval_doubts(names: Sequence[str], intervals: Sequence[Interval | Differe
         intervals: The intervals.
         level: Their level.
     """
-    doubtful = _by_warnings(names, intervals)
+    return " ".join(filter(None, (_doubted(names, intervals, level), _without_limits(names, intervals))))
+
+
+def _doubted(names: Sequence[str], intervals: Sequence[Interval | Difference], level: float) -> str:
+    doubtful = _by_warnings(names, intervals, defined=True)
     if not doubtful:
         return ""
     if len(names) == len(next(iter(doubtful.values()))):
         return f"{_doubt(level)}: {'; '.join(next(iter(doubtful)))}."
     return f"{_doubt(level)}: {_with_reasons(doubtful, len(names))}."
+
+
+def _without_limits(names: Sequence[str], intervals: Sequence[Interval | Difference | TrackDifference]) -> str:
+    """Which numbers have no interval, and why; empty if all that are defined have one."""
+    without = _by_warnings(names, intervals, defined=False)
+    return f"Without an interval: {_with_reasons(without, len(names))}." if without else ""
 
 
 def point_of_view(changes: Changes, names: tuple[str, str], thresholds: tuple[str, str]) -> str:
@@ -256,7 +275,7 @@ def chance(p_value: float, permutations: int) -> str:
         permutations: How many permutations it comes from; the smallest p-value is 1 / (1 + permutations).
     """
     if p_value <= 1.0000001 / (1 + permutations):
-        return f"at most 1 of {permutations:,} cases" if permutations > 1 else "every case"
+        return f"at most 1 of {max(permutations, 2):,} cases"
     total = min(1000, 1 + permutations)
     cases = max(round(total * p_value), 1)
     return "nearly every case" if cases >= 0.99 * total else f"{cases} of {total:,} cases"
@@ -306,21 +325,25 @@ def verdict_notes(difference: Difference, sample: str, *, alone: bool = True) ->
 
 def doubt_sentence(found: Sequence[Difference | TrackDifference], level: float) -> str:
     """Which intervals may be wrong more often than they say, and why; and which the test denies. It may be empty."""
-    doubtful = _by_warnings([one.key for one in found], found)
+    keys = [one.key for one in found]
+    doubtful = _by_warnings(keys, found, defined=True)
     number = sum(not math.isnan(one.low) for one in found)
     sentences = [f"{_doubt(level)}: {_with_reasons(doubtful, number)}."] if doubtful else []
+    if without := _without_limits(keys, found):
+        sentences.append(without)
     if denied := [one.key for one in found if is_denied(one, shown=one.is_significant)]:
         sentences.append(f"Interval and p-value disagree about a difference of {_listed(denied)}; the p-value decides.")
     return " ".join(sentences)
 
 
 def _by_warnings(
-    names: Sequence[str], intervals: Sequence[Interval | Difference | TrackDifference]
+    names: Sequence[str], intervals: Sequence[Interval | Difference | TrackDifference], *, defined: bool
 ) -> dict[tuple[str, ...], list[str]]:
-    """The names of the intervals that have warnings, by these."""
+    """The names of the numbers with warnings, by these: of those with an interval, or of those without one."""
     found: dict[tuple[str, ...], list[str]] = {}
     for name, one in zip(names, intervals, strict=True):
-        if one.warnings and not math.isnan(one.low):
+        number = one.value if isinstance(one, Interval) else one.difference
+        if one.warnings and not math.isnan(number) and math.isnan(one.low) != defined:
             found.setdefault(one.warnings, []).append(name)
     return found
 
