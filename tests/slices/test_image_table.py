@@ -80,11 +80,21 @@ def test_images_are_found_by_id_name_or_stem(keys: list[Any], place: list[int]) 
     assert found.missing.tolist() == [False, True, False]
 
 
-def test_a_stem_of_two_images_finds_none() -> None:
+@pytest.mark.parametrize("keys", [["a", "c"], ["c", "a"], ["a", "a"], ["a.png", "c.png"], ["a.png", "a.png"]])
+def test_a_name_of_two_images_is_refused(keys: list[str]) -> None:
+    """A row that could be about either image is neither read nor counted as one about another image."""
     names = ["day/a.png", "night/a.png", "night/c.png"]
-    found = image_columns({"image": ["a", "c"], "value": [10, 20]}, LABELS, names)
-    assert found.columns["value"].missing.tolist() == [True, True, False]
-    assert "1 of 2 rows are about images that are not evaluated, such as 'a'" in found.notes[1]
+    known = f"row {min(at for at, one in enumerate(keys) if one[0] == 'a')}, image: .*found 'a.*', which is that of"
+    with pytest.raises(DatasetError, match=known):
+        image_columns({"image": keys, "value": [10, 20]}, LABELS, names)
+    with pytest.raises(DatasetError, match="row 0, image: expected the id or the file name of an image, found 'b'"):
+        image_columns({"image": ["b", "d"], "value": [10, 20]}, LABELS, names)
+
+
+def test_spans_of_time_are_texts() -> None:
+    spans = np.array([1, 2, 1], "timedelta64[s]")
+    found = image_columns({"image_id": LABELS, "time": spans}, LABELS, None).columns["time"]
+    assert found.data.tolist() == ["0:00:01", "0:00:02", "0:00:01"]
 
 
 @pytest.mark.parametrize(
@@ -97,6 +107,7 @@ def test_a_stem_of_two_images_finds_none() -> None:
         ),
         ({"image_id": [4], "a": [1]}, "row 0, image_id: expected the id or the file name of an image, found '4'"),
         ({"image_id": [3]}, "expected another column than 'image_id', found none"),
+        ({"image_id": [3], "a": [[1, 2]]}, "expected another column than 'image_id', found only lists"),
         ({"image_id": [3], "a": [1, 2]}, "expected columns of one length"),
     ],
 )

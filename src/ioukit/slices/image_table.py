@@ -75,7 +75,8 @@ def image_columns(
     table, listed = found.table, [name for name in found.names if not is_list(found.table.columns[name])]
     columns = {name: column_values(table, name).take(found.rows) for name in listed}
     if not columns:
-        raise DatasetError(f"{table.source}: expected another column than {found.key!r}, found none")
+        others = "only lists" if found.names else "none"
+        raise DatasetError(f"{table.source}: expected another column than {found.key!r}, found {others}")
     notes = []
     if found.without:
         notes.append(
@@ -186,7 +187,7 @@ def _places(
         ways["by file name"] = paths
         ways["by the last part of the path"] = [PurePosixPath(path).name for path in paths]
         ways["by file name without suffix"] = [PurePosixPath(path).stem for path in paths]
-    best, by = np.full(len(keys), -1), "by id"
+    best, by, several = np.full(len(keys), -1), "by id", list[int]()
     for way, known in ways.items():
         asked = keys
         if way == "by the last part of the path":
@@ -196,8 +197,14 @@ def _places(
         repeated = {name for name, count in Counter(known).items() if count > 1 or not name}
         place = {name: at for at, name in enumerate(known) if name not in repeated}
         found = np.array([place.get(one, -1) for one in asked], np.int64).reshape(len(keys))
-        if (found >= 0).sum() > (best >= 0).sum():
-            best, by = found, way
+        shared = [at for at, one in enumerate(asked) if one in repeated and one]
+        if (found >= 0).sum() > (best >= 0).sum() or (shared and not (best >= 0).any()):
+            best, by, several = found, way, shared
+    if several:
+        raise DatasetError(
+            f"{table.where(several[0])}, {key}: expected the id or the file name of one image, found "
+            f"{shortened(keys[several[0]], 60)!r}, which is that of several images ({by})"
+        )
     if len(keys) and not (best >= 0).any():
         example = f", the data set has {shortened(str(labels[0]), 40)!r}" if len(labels) else ""
         raise DatasetError(

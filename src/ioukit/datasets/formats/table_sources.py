@@ -126,8 +126,8 @@ def _number(value: Any) -> float:
         # Python reads 1_000 and digits of other scripts as numbers, which no tool writes.
         if not value.isascii() or "_" in value:
             return np.nan
-    elif isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        return np.nan
+    elif isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
+        return np.nan  # NumPy counts spans of time among its integers
     try:
         return float(value)
     except ValueError:

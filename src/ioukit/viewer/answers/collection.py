@@ -207,7 +207,7 @@ class Collection:
         for one in named:
             _check(one, ground_truth)
         for other in named[1:]:
-            check_same_ground_truth(named[0].evaluation, other.evaluation)
+            check_same_ground_truth(named[0].evaluation, other.evaluation, names=(named[0].name, other.name))
         if named:
             scene = named[0]
         else:
