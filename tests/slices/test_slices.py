@@ -384,6 +384,19 @@ def test_results_are_written_as_text_json_and_csv() -> None:
         found["a"]
 
 
+def test_long_values_leave_room_for_numbers() -> None:
+    """The names in a terminal's table are cut so that they still differ; a file has the whole ones."""
+    values = ["r" * 90, "r" * 89 + "s"]
+    found = slice_numbers(_small(), ["place"], tables={"image_id": [1, 2], "place": values}, keys=["AP"], replicates=0)
+    lines = found.table(width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {"AP", "difference"} <= set(lines[0].split())
+    names = [line.split()[1] for line in lines[2:4]]
+    assert len(set(names)) == 2
+    assert all("…" in line and value[-1] == line.split()[1][-1] for line, value in zip(lines[2:4], values, strict=True))
+    assert all(f"place: {value}" in found.table() for value in values)
+
+
 def test_no_text_of_a_csv_is_a_formula() -> None:
     evaluation = _small()
     table = {"image_id": [1, 2], "place": ["=HYPERLINK(0)", "-9 to 3"]}

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -14,7 +14,7 @@ from ioukit._checks import pluralize
 from ioukit._notebook import Shown
 from ioukit._output import aligned, printable, spreadsheet_text
 from ioukit._plain_values import plain_value
-from ioukit._words_and_colours import percent
+from ioukit._words_and_colours import percent, shorten_apart
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm
@@ -193,10 +193,10 @@ class SliceNumbers(Shown):
         )
         rows.append([*whole, *(number_text(self.whole[each]) for each in others)])
         intervals: list[Interval] = []
-        for one in self.slices:
+        for name, one in zip(_fitting(self.slices, width), self.slices, strict=True):
             number = one.numbers[main]
             row = [
-                printable(one.name) + (" *" if one.shares_false_positives else ""),
+                name + (" *" if one.shares_false_positives else ""),
                 f"{one.images:,}",
                 f"{one.objects:,}",
                 percent(one.share, 1),
@@ -266,6 +266,12 @@ def number_text(value: float) -> str:
 def signed_text(value: float) -> str:
     """The same with a sign."""
     return "-" if math.isnan(value) else f"{value:+.3f}"
+
+
+def _fitting(slices: Sequence[Slice | WorstSlice], width: int | None) -> list[str]:
+    """The names of slices for a table, of at most half a line each."""
+    names = [printable(one.name) for one in slices]
+    return names if width is None else shorten_apart(names, width // 2)
 
 
 def _range(interval: Interval) -> str:
@@ -385,7 +391,7 @@ class WorstSlices(Shown):
             return f"no slice was compared: none{which} has at least {least} inside and outside"
         lines = [self._verdict()]
         if self.slices:
-            lines.append(aligned(self._rows(), width=width, drop=(8, 1, 4, 5, 7, 2)))
+            lines.append(aligned(self._rows(width), width=width, drop=(8, 1, 4, 5, 7, 2)))
         if named := ", ".join(printable(one.name) for one in self.found if one.low <= 0 <= one.high):
             lines.append(f"the adjusted p-value decides, though the interval contains 0: {named}")
         return "\n".join(lines)
@@ -405,14 +411,14 @@ class WorstSlices(Shown):
             f"{slices}: {self.num_found or 'none'} {'show' if self.num_found > 1 else 'shows'} that {compared}, {sure}"
         )
 
-    def _rows(self) -> list[list[str]]:
+    def _rows(self, width: int | None) -> list[list[str]]:
         names = ("A", "B") if self.two_models else ("expected", "value")
         rows = [["slice", "images", "objects", "measure", *names, "difference", "interval", "p", "adjusted p"]]
-        for one in self.slices:
+        for name, one in zip(_fitting(self.slices, width), self.slices, strict=True):
             interval = "-" if math.isnan(one.low) else f"{one.low:+.3f} to {one.high:+.3f}"
             rows.append(
                 [
-                    printable(one.name),
+                    name,
                     f"{one.images:,}",
                     f"{one.objects:,}",
                     one.key,
