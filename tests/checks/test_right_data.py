@@ -6,9 +6,10 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from ioukit import Detections, GroundTruth
+from ioukit import Boxes, Detections, GroundTruth, pairwise_iou
 from ioukit._checks import agree
 from ioukit.checks import RULES, Case, Checked, Data, Repair, check, repaired
 
@@ -274,6 +275,56 @@ def test_exchanged_ids_come_before_the_images_of_one_side_that_they_explain() ->
         ids = np.where(dt.image_ids <= 20, dt.image_ids % 20 + 1, dt.image_ids)
         named = harmful(check(gt, other(dt, image_ids=ids)))
         assert named == ["detections_of_other_images", "images_without_annotations"]
+
+
+def with_second_classes(seed: int, classes: int, rare: float, wrong: float) -> Pair:
+    """A detector that writes a second class for most boxes, with a lower score; a share of images shows class 2."""
+    rng = np.random.default_rng(seed)
+    gt, dt = scene(seed, 100, classes, confused=wrong)
+    with_two = np.unique(gt.image_ids[gt.category_ids == 2])
+    gone = with_two[rng.random(len(with_two)) > rare]
+    gt, dt = gt.take(~np.isin(gt.image_ids, gone)), dt[~np.isin(dt.image_ids, gone)]
+    second = np.flatnonzero(rng.random(len(dt)) < 0.7)
+    others = (dt.category_ids[second] + rng.integers(1, classes, len(second)) - 1) % classes + 1
+    copies = Detections.from_arrays(
+        image_ids=[*dt.image_ids, *dt.image_ids[second]],
+        category_ids=[*dt.category_ids, *others],
+        boxes=np.concatenate([dt.boxes, dt.boxes[second] + 1]),
+        scores=[*dt.scores, *(dt.scores[second] * rng.uniform(0.2, 0.9, len(second)))],
+    )
+    return gt, copies
+
+
+def _scores_over_half(gt: GroundTruth, dt: Detections) -> npt.NDArray[np.float64]:
+    """(M, N) the score of each detection of the image of an object that it overlaps by at least 0.5; else 0."""
+    overlap = pairwise_iou(Boxes(gt.boxes, "xywh"), Boxes(dt.boxes, "xywh"))
+    return np.where((overlap >= 0.5) & (gt.image_ids[:, None] == dt.image_ids), dt.scores, 0.0)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("rare", [1.0, 0.2])
+def test_an_exchange_of_classes_is_seen_behind_second_classes(classes: int, rare: float) -> None:
+    for seed in range(4):
+        gt, dt = with_second_classes(seed, classes, rare, 0.05)
+        assert "other_class_ids" not in harmful(check(gt, dt))
+        ids = np.where(dt.category_ids <= 2, 3 - dt.category_ids, dt.category_ids)
+        checked = check(gt, other(dt, category_ids=ids))
+        assert [one for one in checked.repairs if one.startswith("classes")] == ["classes=1>2,2>1"], seed
+        (said,) = [one.suspicion.message for one in checked if one.code == "other_class_ids"]
+        found = [row.argmax() for row in _scores_over_half(gt, dt) if row.max(initial=0) > 0]
+        wanted = [kind for kind, row in zip(gt.category_ids, _scores_over_half(gt, dt), strict=True) if row.max() > 0]
+        before, after = (int((given[found] == wanted).sum()) for given in (ids, dt.category_ids))
+        assert said == (
+            f"of {len(found)} objects that a detection overlaps by at least 0.5, {before} {agree(before, 'have')} the "
+            f"class of the one with the highest score, and {after} if the classes are mapped: 1 to 2, 2 to 1"
+        )
+
+
+def test_a_poor_classifier_exchanges_no_classes() -> None:
+    for seed in range(12):
+        for wrong in (0.5, 1.0):
+            gt, dt = with_second_classes(seed, 3 + seed % 3, 0.3, wrong)
+            assert not [one for one in check(gt, dt).repairs if ">" in one], (seed, wrong)
 
 
 @pytest.mark.parametrize("value", ["3", "3,", "a,b", "1,2,3", "nan,0"])

@@ -38,6 +38,7 @@ CLEARLY = 0.5  # share of the wrong objects of an image that gain: most of them
 FEWEST_IMAGES = 2  # one image may be a coincidence
 FEWEST_GAINED = 3  # objects, on an image where others are right already
 STANDARD_DEVIATIONS = 3.0  # of what is gained by chance; and one object more, as chance is known from few mistakes
+FEWEST_EXCHANGED, NEARLY_ALL = 10, 0.8  # objects of exchanged classes that show it, and their share
 SHARE_GAINED = 5e-3  # of all objects: among many, a few differ by the same id by chance, and AP does not move
 # The chance that all objects of a class are missed; below it, the class was not predicted at all. It was 1e-3 before
 # that benchmark was written, which also brought the four constants below.
@@ -76,14 +77,17 @@ class _Hits(NamedTuple):
     images: Places
 
 
-def _hits(case: Case) -> _Hits:
+def _hits(case: Case, *, by_score: bool = False) -> _Hits:
+    """For each object, its detection: one of the object's own class before others, or the one of the highest score."""
     pairs, iou = case.pairs, case.overlaps
     gt, dt = case.ground_truth, case.detections
-    # A detection of the object's own class is preferred: an object that two detections share is no evidence.
-    own = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
     close = iou >= MATCH
-    # Of the close pairs of an object: its own class first, then the higher IoU.
-    rank = np.where(close, iou + 2 * own, -1.0)
+    if by_score:
+        rank = np.where(close, dt.scores[pairs.detections], -np.inf)
+    else:
+        # An object that two detections share is no evidence. Of equal classes, the higher IoU comes first.
+        own = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
+        rank = np.where(close, iou + 2 * own, -np.inf)
     order = np.lexsort((-rank, pairs.objects))
     first = order[np.unique(pairs.objects[order], return_index=True)[1]]
     first = first[close[first]]
@@ -97,8 +101,14 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
     tenth more of the objects then have the class of this detection; or if on at least two images more than half of the
     objects gain it, and none loses it. The mapping has, for each class of detections, the class that at least 60 % of
     its objects have, if these classes are exchanged among each other or otherwise without detections.
+
+    Detectors that write several classes for a box hide an exchange: the second class is the right one then. So classes
+    are exchanged, too, if that is what the detections of the highest score say of nearly all of their objects.
     """
     yield from _collapsed(case)
+    if exchange := _exchange(case):
+        yield _suspicion(case, *exchange, None, by_score=True)
+        return
     hits = _hits(case)
     if len(hits.given) < FEWEST_HITS:
         return
@@ -256,6 +266,23 @@ def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
     return _closed(mapping, set(np.unique(case.detections.category_ids).tolist()))
 
 
+def _exchange(case: Case) -> tuple[_Hits, str, NDArray[np.bool_]] | None:
+    """Classes exchanged by the detections of the highest score: the objects, the mapping, and which it gets right."""
+    hits = _hits(case, by_score=True)
+    mapping = _mapping(case, hits)
+    if not mapping or set(mapping) != set(mapping.values()):
+        return None
+    now, then = hits.given == hits.wanted, mapped(hits.given, mapping) == hits.wanted
+    of_them, shares = (
+        then[np.isin(hits.wanted, list(mapping))],
+        [then[hits.wanted == number].mean() for number in mapping],
+    )
+    if of_them.sum() < FEWEST_EXCHANGED or of_them.mean() < NEARLY_ALL or min(shares) < DOMINANT:
+        return None
+    convention = _best_convention(case, hits)[1]
+    return (hits, mapping_text(mapping), then) if then.sum() > max(convention.sum(), now.sum()) else None
+
+
 def _closed(mapping: dict[int, int], present: set[int]) -> dict[int, int]:
     """The mapping with chains that end in a class with detections closed to cycles, so that it stays one-to-one."""
     closed = dict(mapping)
@@ -268,7 +295,9 @@ def _closed(mapping: dict[int, int], present: set[int]) -> dict[int, int]:
     return closed
 
 
-def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None) -> Suspicion:
+def _suspicion(
+    case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None, *, by_score: bool = False
+) -> Suspicion:
     chosen = np.ones(len(then), np.bool_) if images is None else np.isin(hits.images, images)
     labels = None if images is None else case.labels(images)
     listing = how.replace(",", ", ").replace(">", " to ")
@@ -285,7 +314,8 @@ def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], image
     return Suspicion(
         "other_class_ids", "likely",
         f"of {total:,} objects{where} that a detection overlaps by at least {MATCH:g}, {own:,} "
-        f"{agree(own, 'have')} its class, and {right:,} if {what}",
+        f"{agree(own, 'have')} {'the class of the one with the highest score' if by_score else 'its class'}, and "
+        f"{right:,} if {what}",
         int(repair.rows(case.detections.image_labels()).sum()), len(case.detections),
         "write the class ids of the ground truth", examples(moved), labels or (), repair, least_gain=0.001,
     )  # fmt: skip
