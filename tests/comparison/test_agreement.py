@@ -174,13 +174,13 @@ def test_rounding_is_no_difference() -> None:
     assert " to " not in found.table()
 
 
-def judged(*given: tuple[int, int, int]) -> Agreement:
-    """Two annotators of as many images; each row has an image, and what each of them calls an object there."""
+def judged(*given: tuple[int, int, int], number: int = 0) -> Agreement:
+    """Two annotators of so many images, or as many as are named; a row: an image, what each calls an object there."""
     sides: tuple[list[Region], list[Region]] = ([], [])
     for place, (image, *kinds) in enumerate(given):
         for own, kind in zip(sides, kinds, strict=True):
             own.append((image, kind, (100.0 * place, 0.0, 10.0, 10.0)))
-    images = list(range(1, 1 + max(image for image, *_ in given)))
+    images = list(range(1, 1 + max(number, *(image for image, *_ in given))))
     ann, bob = (
         GroundTruth.from_arrays(
             image_ids=[one[0] for one in own],
@@ -207,9 +207,9 @@ DIFFER, AGREED = "classes differ on {}", "annotators agree on a class besides th
     ],
 )
 def test_limits_of_kappa_and_alpha_warn_of_few_images(differ: int, agreed: int, warnings: tuple[str, ...]) -> None:
-    usual = [(image, 3, 3) for image in range(1, 13) for _ in range(2)]
+    usual = [(image, 3, 3) for image in range(1, 21) for _ in range(2)]
     different = [(image, *((3, 9) if image % 2 else (9, 3))) for image in range(1, 1 + differ)]
-    found = judged(*usual, *different, *((12 - k, 9, 9) for k in range(agreed)))
+    found = judged(*usual, *different, *((20 - k, 9, 9) for k in range(agreed)))
     numbers = found.pairs[0].numbers
     assert numbers["kappa"].warnings == found.alpha.warnings == warnings
     assert all(not numbers[key].warnings for key in numbers if key != "kappa")
@@ -224,8 +224,20 @@ def test_limits_of_kappa_and_alpha_warn_of_few_images(differ: int, agreed: int, 
 
 
 def test_several_objects_of_an_image_are_one_image_of_evidence() -> None:
-    found = judged(*((image, kind, kind if image == 1 else 3) for image in range(1, 9) for kind in (3, 3, 5, 5)))
+    found = judged(*((image, kind, kind if image == 1 else 3) for image in range(1, 21) for kind in (3, 3, 5, 5)))
     assert found.alpha.warnings == found.pairs[0].numbers["kappa"].warnings == (AGREED.format("1 image"),)
+
+
+@pytest.mark.parametrize(("images", "empty", "warning"), [
+    (20, 0, ()), (19, 0, ("there are 19 images",)), (21, 2, ("what counts is on 19 images",)),
+])  # fmt: skip
+def test_limits_of_few_images_are_doubtful(images: int, empty: int, warning: tuple[str, ...]) -> None:
+    """A kind of image that one in ten is may be missing among them, and no number of theirs tells it."""
+    kinds = [(image, kind, 3 if image % 3 == 0 else kind) for image in range(1, images - empty + 1) for kind in (3, 5)]
+    found = judged(*kinds, number=images)
+    limits = [*found.pairs[0].numbers.values(), found.alpha]
+    assert {one.warnings for one in limits if not math.isnan(one.low)} == {warning}
+    assert all(reason in found.doubts for reason in warning)
 
 
 def test_doubts_of_three_name_the_annotators() -> None:
@@ -379,7 +391,7 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     assert '<h1 class="name">ann, bob</h1>' in text
     assert "Annotations of bob" in text
     doubts = agree(dict(zip(("ann", "bob"), map(read, files), strict=True))).doubts
-    assert "Intervals that may miss the true value in more than 5 % of cases: Cohen" in doubts
+    assert "Intervals that may miss the true value in more than 5 % of cases: all (there are 5 images), Cohen" in doubts
     assert html.escape(doubts) in text.replace("&#39;", "&#x27;")
 
 

@@ -192,6 +192,8 @@ def test_what_intervals_and_letters_mean() -> None:
     )
     several = ranking_note(names, [interval(bias=0.031), interval(bias=0.02), interval()], 0.95, "none")
     assert "AP of this many is too high, by about 0.020 to 0.031. " in several
+    low = ranking_note(names, [interval(bias=-0.02), interval(bias=-0.01), interval(bias=0.004)], 0.95, "none")
+    assert "AP of this many is too high, by about 0.004, or too low, by about 0.010 to 0.020. " in low
     assert ranking_note(names, [few] * 3, 0.95, "none").endswith("in more than 5 % of cases: there are 8 videos.")
 
 
@@ -275,6 +277,10 @@ def test_whose_limits_are_doubtful() -> None:
     every = [difference(key=key, warnings=few) for key in ("AP", "AP50", "APs")]
     assert doubt_sentence(every, 0.95).endswith(
         "in more than 5 % of cases: all (the objects that count are on 3 images)."
+    )
+    mixed = [*every, difference(key="AR", warnings=(*few, "the number is close to 1"))]
+    assert doubt_sentence(mixed, 0.95).endswith(
+        "in more than 5 % of cases: all (the objects that count are on 3 images), AR (the number is close to 1)."
     )
     without = [difference(low=NAN, warnings=few), difference(key="APm"), difference(key="APl", low=NAN, warnings=few)]
     assert doubt_sentence(without, 0.95) == (

@@ -202,6 +202,18 @@ def test_a_number_of_a_class_has_the_bias_of_its_images() -> None:
     assert found["AP"].bias == pytest.approx(np.mean([found[f"AP/{name}"].bias for name in ("cat", "dog", "owl")]))
 
 
+@pytest.mark.parametrize("images", [16, 40])
+def test_the_strip_that_crowdhuman_leaves_out_is_its_bias(images: int) -> None:
+    """All objects are found, one of each class per image: AP is 1 - 1 / objects, and 1 on endlessly many images."""
+    image, kind = np.repeat(np.arange(images), 4), np.tile(np.arange(4), images)
+    rows: dict[str, Any] = {"image_ids": image, "category_ids": kind, "boxes": [[5.0, 5.0, 20.0, 30.0]] * len(image)}
+    truth = GroundTruth.from_arrays(**rows, images=list(range(images)), sizes=[[90, 90]] * images)
+    scores = np.random.default_rng(images).random(len(image))
+    (found,) = evaluate(truth, Detections.from_arrays(**rows, scores=scores), "crowdhuman").intervals("AP").values()
+    assert found.value == pytest.approx(1 - 1 / images)
+    assert found.value - found.bias == pytest.approx(1, abs=0.002)
+
+
 def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = made(images=20, seed=4)
     options: dict[str, Any] = {"keys": ["AP", "APs", "AP/cat"], "replicates": 25}

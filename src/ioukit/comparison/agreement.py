@@ -33,7 +33,7 @@ from ioukit.evaluation import Evaluation, evaluate, match
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.evaluation.protocols import COCO, UNRANKED, AreaRange, Protocol
 from ioukit.statistics import Interval
-from ioukit.statistics.estimating import check_level, interval_of_left_out
+from ioukit.statistics.estimating import check_level, few_clusters, interval_of_left_out
 
 if TYPE_CHECKING:
     import os
@@ -506,13 +506,16 @@ def _interval(
     """A number of sums over images, with its limits from those without each image."""
     whole = [np.asarray(part).sum() for part in parts]
     left = number(*(total - part for total, part in zip(whole, parts, strict=True)))
-    return _limits(key, float(number(*whole)), left, level, lowest=lowest)
+    on = int(np.count_nonzero(parts[-1]))
+    return _limits(key, float(number(*whole)), left, level, on=on, lowest=lowest)
 
 
-def _limits(key: str, value: float, left: Floats, level: float, *warnings: str, lowest: float) -> Interval:
-    strata = np.zeros(len(left), np.intp)
-    found = interval_of_left_out(value, left, strata, len(left), key=key, level=level, lowest=lowest)
-    return found if math.isnan(found.low) else dataclasses.replace(found, warnings=warnings)
+def _limits(key: str, value: float, left: Floats, level: float, *warnings: str, on: int, lowest: float) -> Interval:
+    """An interval with the reasons to doubt it; `on` of the images tell something of the number."""
+    images = len(left)
+    found = interval_of_left_out(value, left, np.zeros(images, np.intp), images, key=key, level=level, lowest=lowest)
+    few = few_clusters(images, on, "image")
+    return found if math.isnan(found.low) else dataclasses.replace(found, warnings=(*few, *warnings))
 
 
 def _doubts(differ: Positions, agreed: Positions) -> list[str]:
@@ -542,7 +545,8 @@ def _kappa(confusion: Counts, first: Positions, second: Positions, place: Positi
     left = number(total - paired, agreed - same, chance - products)
     rare = (first == second) & (first != np.append(of_first + of_second, 0).argmax())
     warnings = _doubts(place[first != second], place[rare])
-    return _limits("kappa", float(number(total, agreed, chance)), left, level, *warnings, lowest=-1.0)
+    on = int(np.count_nonzero(paired))
+    return _limits("kappa", float(number(total, agreed, chance)), left, level, *warnings, on=on, lowest=-1.0)
 
 
 def _in_common(first: Positions, second: Positions, place: Positions, images: int) -> Floats:
@@ -619,4 +623,5 @@ def _alpha(gt: GroundTruth, objects: Positions, level: float) -> Interval:
     left = number(total - own, observed.sum() - observed, squared - squares)
     rare = (counts > 1) & (keys % kinds != np.append(of_class, 0).argmax())
     warnings = _doubts(place_of_unit[differ > 0], place_of_unit[of_unit[rare]])
-    return _limits("alpha", float(number(total, observed.sum(), squared)), left, level, *warnings, lowest=-1.0)
+    on = int(np.count_nonzero(own))
+    return _limits("alpha", float(number(total, observed.sum(), squared)), left, level, *warnings, on=on, lowest=-1.0)

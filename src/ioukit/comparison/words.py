@@ -217,11 +217,15 @@ def ranking_note(names: Sequence[str], intervals: Sequence[Interval], level: flo
 
 def bias_sentence(intervals: Sequence[Interval]) -> str:
     """Why numbers do not lie in the middle of their intervals; empty if they do."""
-    ends = sorted({f"{one.bias:.3f}" for one in intervals if one.bias > 0}, key=float)
-    if not ends:
+    sizes = {"high": [one.bias for one in intervals], "low": [-one.bias for one in intervals]}
+    sides = []
+    for side, of_side in sizes.items():
+        ends = sorted({f"{size:.3f}" for size in of_side if size > 0}, key=float)
+        if ends:
+            sides.append(f"too {side}, by about {' to '.join(dict.fromkeys((ends[0], ends[-1])))}")
+    if not sides:
         return ""
-    how_far = " to ".join(dict.fromkeys((ends[0], ends[-1])))
-    return f"Intervals are for endlessly many images: {intervals[0].key} of this many is too high, by about {how_far}."
+    return f"Intervals are for endlessly many images: {intervals[0].key} of this many is {', or '.join(sides)}."
 
 
 def interval_doubts(names: Sequence[str], intervals: Sequence[Interval | Difference], level: float) -> str:
@@ -349,11 +353,17 @@ def _by_warnings(
 
 
 def _with_reasons(doubtful: Mapping[tuple[str, ...], Sequence[str]], number: int) -> str:
-    """The names that share reasons, each group with them; all of the number of names are ``"all"``."""
+    """The names that share reasons, each group with them; reasons that all of the number of names have come first."""
     every = number if number > 2 else 0  # shorter than their list
+    common = set.intersection(*map(set, doubtful)) if sum(map(len, doubtful.values())) == every else set[str]()
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for reasons, names in doubtful.items():
+        for kept in ([one for one in reasons if one in common], [one for one in reasons if one not in common]):
+            if kept:
+                groups.setdefault(tuple(kept), []).extend(names)
+    ranked = sorted(groups.items(), key=lambda group: not common.issuperset(group[0]))
     return ", ".join(
-        f"{'all' if len(names) == every else _listed(names)} ({'; '.join(reasons)})"
-        for reasons, names in doubtful.items()
+        f"{'all' if len(names) == every else _listed(names)} ({'; '.join(reasons)})" for reasons, names in ranked
     )
 
 

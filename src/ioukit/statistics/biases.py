@@ -5,6 +5,8 @@ too high: in random halves of the data AP is higher than in the whole, in quarte
 one class is lost in the noise; that of all classes together is not. So the curve over the number of images k has one
 shape for all classes, ``b (k + 1) ** -0.7``, and ``b`` is estimated from all. A free exponent cannot be: it and ``b``
 take each other's place.
+
+CrowdHuman's AP is too low instead: the strip before the first recall, 1 / objects wide, is not part of it. So ``b / k``.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Floats
-from ioukit.evaluation import MatchTable, Measure
+from ioukit.evaluation import MatchTable, Measure, Protocol
 from ioukit.statistics.class_clusters import ClassClusters
 from ioukit.statistics.named_numbers import batches_of
 from ioukit.statistics.replicates import replicate
@@ -31,8 +33,10 @@ _FEW_CLASSES = 3
 _DOUBT = 0.25  # the share of the bias by which the shape itself may be wrong
 
 
-def bias_shape(clusters: npt.NDArray[np.int64]) -> Floats:
+def bias_shape(clusters: npt.NDArray[np.int64], protocol: Protocol) -> Floats:
     """The bias of AP of a class on so many images or clusters, in relation to other numbers of them."""
+    if protocol.integral == "trapezoid_from_first":
+        return 1.0 / np.maximum(clusters, 1)
     return np.asarray((clusters + 1.0) ** -_EXPONENT)
 
 
@@ -96,13 +100,13 @@ def find_rises(
         of_cut = cut_into == cut
         counts = {area: on[area].counts_in(weights[of_cut]) for area in set(areas)}
         for at, area in enumerate(areas):  # one after the other: those of all classes are large
-            found, curve, clusters = made[of_cut, :, at], bias_shape(counts[area]), on[area].counts
+            found, curve, clusters = made[of_cut, :, at], bias_shape(counts[area], table.protocol), on[area].counts
             defined = ~np.isnan(found)
             total = defined.sum(axis=0)
             used = (clusters >= max(_FEWEST, cut)) & (total > 0) & ~np.isnan(values[:, at])
             count = np.maximum(total, 1)
             rises[used, at] += (found.sum(axis=0, where=defined) / count - values[:, at])[used]
-            shapes[used, at] += (curve.sum(axis=0, where=defined) / count - bias_shape(clusters))[used]
+            shapes[used, at] += (curve.sum(axis=0, where=defined) / count - bias_shape(clusters, table.protocol))[used]
     found_rises = map(Rises, rises.T, shapes.T)
     return [next(found_rises) if measure.quantity == "AP" else NO_RISES for measure in measures]
 

@@ -319,10 +319,14 @@ def doubted(found: Interval, groups: ImageGroups, on: int, doubts: tuple[str, ..
     ``on`` of the clusters tell something of the number. ``doubts`` are further reasons.
     """
     every, noun = groups.num_clusters, "image" if groups.each_image else "cluster"
-    if every < FEW_CLUSTERS:
-        doubts = (f"there {agree(every, f'are {pluralize(every, noun)}')}", *doubts)
-    elif on < FEW_CLUSTERS:
-        doubts = (f"what counts is on {pluralize(on, noun)}", *doubts)
+    doubts = (*few_clusters(every, on, noun), *doubts)
     has_no_width = min(every, on) < FEW_CLUSTERS and found.low == found.high
     unknown = dict.fromkeys(("low", "high", "standard_error"), math.nan) if has_no_width else {}
     return Interval(**vars(found) | unknown | {"warnings": doubts})
+
+
+def few_clusters(every: int, on: int, noun: str) -> tuple[str, ...]:
+    """Why limits are doubtful if there are few clusters, or few that tell something; else empty."""
+    if every < FEW_CLUSTERS:
+        return (f"there {agree(every, f'are {pluralize(every, noun)}')}",)
+    return (f"what counts is on {pluralize(on, noun)}",) if on < FEW_CLUSTERS else ()

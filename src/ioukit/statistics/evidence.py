@@ -196,7 +196,7 @@ class Evidence:
             bias, clusters = self.biases[column], self.clusters_of(column)
             kept = np.arange(len(clusters)) == of_class if of_class >= 0 else self._counted(column)
             on = clusters[kept & (clusters > 0)]
-            shape = float(np.mean(bias_shape(on))) if len(on) else 0.0
+            shape = float(np.mean(bias_shape(on, self._table.protocol))) if len(on) else 0.0
             expected = bias.factor * shape
             warnings = self._warnings(column, of_class, spread)
             few = bias.classes < min(_FEW_CLASSES, np.count_nonzero(clusters))
@@ -208,7 +208,7 @@ class Evidence:
             if of_class < 0 and bias.factor and rare > _MANY_RARE and spread.share_unseen <= _MANY_UNSEEN:
                 noun = "images" if self.groups.each_image else "clusters"
                 warnings.append(f"{percent(rare, 0)} of classes are on 1 to {_FEW_ON - 1} {noun}")
-            if expected > _LARGE_BIAS * value:
+            if abs(expected) > _LARGE_BIAS * value:
                 warnings.append("the bias is more than a third of the number")
             if not _NEAR_END < value < 1 - _NEAR_END:
                 warnings.append(f"the number is close to {value:.0f}")
