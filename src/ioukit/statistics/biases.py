@@ -6,7 +6,7 @@ one class is lost in the noise; that of all classes together is not. So the curv
 shape for all classes, ``b (k + 1) ** -0.7``, and ``b`` is estimated from all. A free exponent cannot be: it and ``b``
 take each other's place.
 
-CrowdHuman's AP is too low instead: the strip before the first recall, 1 / objects wide, is not part of it. So ``b / k``.
+CrowdHuman's AP is too low instead: the strip before the first recall, 1 / objects wide, is not in it. So ``b / k``.
 """
 
 from __future__ import annotations
