@@ -284,6 +284,17 @@ def test_boxes_around_nothing_do_not_teach_what_is_found() -> None:
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("least", [0.35, 0.4, 0.45, 0.5, 0.55])
+def test_what_a_threshold_cuts_off_is_not_around_nothing(least: float) -> None:
+    """Of the weak detections that say what the model misses, hardly any or none are left; most labels are right."""
+    gt, dt = real()["yolact"]
+    kept = dt[dt.scores > least]
+    errors = find_label_errors(evaluate(gt, kept)).chosen(kinds=["spurious"])
+    assert len(kept) < len(gt)
+    assert np.count_nonzero(errors.score >= 0.5) <= 0.01 * len(gt)
+    assert errors.score.sum() <= 0.05 * len(gt)
+
+
 def test_of_detections_on_nothing_the_surer_one_is_more_suspicious() -> None:
     """Missing objects limit the share of matches at high scores; this must not let the odds fall there."""
     truth, found = drawn("documents", 3)
