@@ -11,7 +11,7 @@ import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.evaluation import COCO
-from ioukit.runs import GateResult, Rule, Rules, check_rules
+from ioukit.runs import GateResult, Rule, Rules, check_rules, gate_junit, gate_markdown
 from ioukit.statistics import compare, intervals
 from runs.two_models import IMAGES, pair
 from support.evaluated_scenes import made
@@ -70,7 +70,22 @@ def test_the_bounds_are_those_of_compare() -> None:
             (check,) = one.checks
             assert (check.baseline, check.candidate) == (difference.a, difference.b)
             assert (check.low, check.high) == pytest.approx((difference.low, difference.high), abs=1e-15)
+            assert check.doubts == difference.warnings
         assert (result.replicates, result.seed, result.num_images) == (replicates, 3, IMAGES)
+
+
+def test_bounds_that_are_doubtful_say_why() -> None:
+    """In the text below the bounds, in the table, and in the file of a build."""
+    baseline, candidate = pair(0.1)
+    clusters = {image: place % 9 for place, image in enumerate(baseline.matches.image_ids.tolist())}
+    rules = Rules(rules=(Rule(metric="AP", may_fall_by=0.01, in_doubt="fail"), Rule(metric="AP", at_least=0.1)))
+    result = check_rules(candidate, baseline, rules, clusters=clusters)
+    bounded, exact = (one.checks[0] for one in result.results)
+    assert (bounded.doubts, exact.doubts) == (("there are 9 clusters",), ())
+    assert [line.strip() for line in result.to_text().splitlines()].count("doubtful: there are 9 clusters") == 1
+    assert gate_markdown(result).count("doubtful: there are 9 clusters") == 1
+    assert result.outcome == "broken"
+    assert "doubtful: there are 9 clusters" in gate_junit(result)
 
 
 @pytest.mark.parametrize("groups", ["clusters", "strata"])
@@ -225,6 +240,7 @@ def test_numbers_of_the_candidate_alone() -> None:
         if rule.certainty is not None:
             expected = intervals(candidate, "AP", level=0.8)["AP"]
             assert (check.low, check.high) == pytest.approx((expected.low, expected.high), abs=1e-15)
+            assert check.doubts == expected.warnings
 
 
 @pytest.mark.parametrize(

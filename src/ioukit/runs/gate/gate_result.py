@@ -39,6 +39,8 @@ class RuleCheck:
     is compared as it is, or is the same in both runs, whichever images are drawn."""
     high: float = math.nan
     """The upper bound. Each of the two is one-sided."""
+    doubts: tuple[str, ...] = ()
+    """Why the bounds may be wrong more often than they say, as :attr:`ioukit.statistics.Interval.warnings`."""
 
     @property
     def difference(self) -> float:
@@ -171,7 +173,9 @@ class GateResult(Shown):
         """The outcome, and a few lines for each rule."""
         lines = self._outcome_in_words()
         for result in self.results:
-            said = [*result.lines, *(shown_check(check, result) for check in result.checks[:_MOST_SHOWN])]
+            said = list(result.lines)
+            for check in result.checks[:_MOST_SHOWN]:
+                said += filter(None, (shown_check(check, result), shown_doubts(check)))
             lines += ["", *(f"{'' if at else result.outcome:9}  {line}" for at, line in enumerate(said))]
             if len(result.checks) > _MOST_SHOWN:
                 lines.append(f"           and {len(result.checks) - _MOST_SHOWN:,} more")
@@ -218,6 +222,11 @@ def shown_bounds(check: RuleCheck, result: RuleResult) -> str:
         f"at least {_shown(check.low, rule, low, sign)}{certain[0]}, "
         f"at most {_shown(check.high, rule, high, sign)}{certain[1]}"
     )
+
+
+def shown_doubts(check: RuleCheck) -> str:
+    """Why the bounds are doubtful; empty if they are not."""
+    return f"doubtful: {'; '.join(check.doubts)}" if check.doubts else ""
 
 
 def _shown(value: float, rule: Rule, allowed: bool | None = None, sign: str = "") -> str:

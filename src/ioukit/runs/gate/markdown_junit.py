@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ioukit._checks import pluralize
 from ioukit.report.junit_suite import SuiteCase, suite_xml
 from ioukit.report.markdown import escaped, markdown_table
-from ioukit.runs.gate.gate_result import shown_bounds, shown_check, shown_numbers
+from ioukit.runs.gate.gate_result import shown_bounds, shown_check, shown_doubts, shown_numbers
 
 if TYPE_CHECKING:
     import datetime
@@ -43,7 +43,8 @@ def _numbers(result: GateResult) -> str:
         for check in one.checks[:_MOST_CHECKS]:
             numbers = shown_numbers(check, one.rule)
             before, after, difference = numbers if one.rule.compares else ("", numbers[0], "")
-            rows.append((escaped(check.key), before, after, difference, shown_bounds(check, one)))
+            bounds = "; ".join(filter(None, (shown_bounds(check, one), escaped(shown_doubts(check)))))
+            rows.append((escaped(check.key), before, after, difference, bounds))
         if len(one.checks) > _MOST_CHECKS:
             rows.append((f"and {len(one.checks) - _MOST_CHECKS:,} more", "", "", "", ""))
     return markdown_table(head, rows, numbers=range(1, len(head)))
@@ -73,7 +74,10 @@ def gate_junit(
 
 
 def _case(result: RuleResult) -> SuiteCase:
-    numbers = "; ".join(shown_check(check, result) for check in result.checks[:_MOST_CHECKS])
+    checks = result.checks[:_MOST_CHECKS]
+    numbers = "; ".join(
+        filter(None, (text for one in checks for text in (shown_check(one, result), shown_doubts(one))))
+    )
     text = f"{result.reason}: {numbers}"
     failure = text if result.outcome == "broken" else ""
     return SuiteCase(result.title, failure, text if result.outcome == "undecided" else "", "gate")

@@ -180,8 +180,10 @@ def _result(
             checks.append(RuleCheck(key, *numbers, "undefined"))
             continue
         bounds = _bounds(rule, estimate, certainties_of(rule, certainty, len(keys)))
-        finding = _exact(rule, *numbers) if math.isnan(bounds[0]) else _finding(rule, *bounds)
-        checks.append(RuleCheck(key, *numbers, finding, *bounds))
+        if math.isnan(bounds[0]):
+            checks.append(RuleCheck(key, *numbers, _exact(rule, *numbers)))
+        else:
+            checks.append(RuleCheck(key, *numbers, _finding(rule, *bounds), *bounds, estimate.warnings))
     outcome = _outcome(rule, rules, checks)
     has_bounds = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
     reason = _change(rule, rules, checks[0]) if has_bounds else _reason(rule, rules, checks, certainty)
