@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.checks.case import MATCH
-from ioukit.checks.repairs.boxes import MODES, on_image, unit_scales
+from ioukit.checks.repairs.boxes import FORMATS, MODES, as_xywh, on_image, unit_scales
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
@@ -33,6 +33,8 @@ SMALLEST, LARGEST = 16.0, 16384.0
 UNCHANGED = 0.004
 # A free size can fit a few objects by chance.
 FEWEST_OBJECTS = 6
+LITTLE = 0.3  # the mean IoU of the objects with their best detection, below which the format is doubted, too
+BOTH = 1.1  # a format and a size must match better than either alone, as two free choices fit better by chance
 # Sizes and factors that people choose, from the roundest on; the last ones are as exact as the fit.
 ROUND_SIZES = (32.0, 50.0, 1.0, 0.1)
 ROUND_FACTORS = (0.5, 0.05, 0.01, 0.0001)
@@ -49,6 +51,10 @@ WORDS = {
 
 
 class _Frame(NamedTuple):
+    given: FloatArray
+    """(N, 4) the boxes as xywh, in the pixels of the network's image."""
+    fmt: str
+    """The format in which the file has these; empty if it has xywh."""
     mode: str
     size: tuple[float, float]
     reading: Reading
@@ -60,18 +66,36 @@ def frames(case: Case) -> Iterator[Suspicion]:
     For each way of resizing, all pairs of a detection and an object of one image vote for the size of the network's
     image. The three sizes with most votes are refined by the median over the pairs that then overlap by at least 0.5,
     and compared as other readings are. Of ways that match equally well, such as those of images of one size, the first
-    one is reported.
+    one is reported. Where hardly anything matches, the same is tried with the boxes read in each other format.
     """
     pairs = case.fewer_pairs
     if case.iou_type != "bbox" or not len(pairs.objects):
         return
-    now = case.overlaps_of(case.detections.boxes, pairs=pairs)
+    boxes = case.detections.boxes
+    now = case.overlaps_of(boxes, pairs=pairs)
+    best = _best_frame(case, now, boxes, "")
+    if float(pairs.best(now).mean()) < LITTLE:
+        # Another format hides the size, and the size hides the format.
+        for fmt in FORMATS:
+            given = as_xywh(boxes, fmt)
+            alone = best_reading(now, case.overlaps_of(given, pairs=pairs), pairs, case.ground_truth.boxes)
+            both = _best_frame(case, now, given, fmt)
+            others = [one.gain for one in (alone, best and best.reading) if one is not None]
+            if both is not None and both.reading.images is None and both.reading.gain > BOTH * max(others, default=0.0):
+                best = both
+    if best is not None:
+        yield _suspicion(case, best)
+
+
+def _best_frame(case: Case, now: FloatArray, given: FloatArray, fmt: str) -> _Frame | None:
+    """The resizing after which the boxes match best, and better than now; ``None`` if there is none."""
+    pairs = case.fewer_pairs
     best: _Frame | None = None
     sizes_are_known = not np.isnan(case.sizes[case.places >= 0]).any()
     for mode in MODES if sizes_are_known else ("factor",):
-        for size in _sizes(case, mode):
-            size = _refined(case, mode, size)  # noqa: PLW2901 - the same size, more exactly
-            boxes = _boxes(case, mode, size)
+        for size in _sizes(case, given, mode):
+            size = _refined(case, given, mode, size)  # noqa: PLW2901 - the same size, more exactly
+            boxes = _boxes(case, given, mode, size)
             then = case.overlaps_of(boxes, pairs=pairs)
             reading = best_reading(now, then, pairs, case.ground_truth.boxes, fewest_objects=FEWEST_OBJECTS)
             if (
@@ -79,24 +103,23 @@ def frames(case: Case) -> Iterator[Suspicion]:
                 and (best is None or reading.gain > 1.02 * best.reading.gain)
                 and holds(case, "detections", boxes, reading)
             ):
-                best = _Frame(mode, size, reading)
-    if best is not None:
-        yield _suspicion(case, best)
+                best = _Frame(given, fmt, mode, size, reading)
+    return best
 
 
-def _boxes(case: Case, mode: str, size: tuple[float, float]) -> FloatArray:
+def _boxes(case: Case, given: FloatArray, mode: str, size: tuple[float, float]) -> FloatArray:
     """(N, 4) boxes on the image."""
     sizes = np.ones_like(case.sizes) if mode == "factor" else case.sizes
-    return on_image(case.detections.boxes, np.nan_to_num(sizes, nan=1.0), mode, size)
+    return on_image(given, np.nan_to_num(sizes, nan=1.0), mode, size)
 
 
-def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
+def _sizes(case: Case, given: FloatArray, mode: str) -> list[tuple[float, float]]:
     """The sizes of the network's image with most votes; a factor of 1, which changes nothing, is left out."""
     pairs = case.fewer_pairs
     rows, objects, images = pairs.detections, pairs.objects, pairs.images
     image = case.ground_truth.images.sizes[images]
     scale, shift = unit_scales(image, mode)
-    found, wanted = case.detections.boxes[rows], case.ground_truth.boxes[objects]
+    found, wanted = given[rows], case.ground_truth.boxes[objects]
     with np.errstate(all="ignore"):
         by_side = np.log(found[:, 2:]) - np.log(wanted[:, 2:] * scale)
         centre = (found[:, :2] + found[:, 2:] / 2) / ((wanted[:, :2] + wanted[:, 2:] / 2) * scale + shift)
@@ -129,16 +152,16 @@ def _peaks(votes: FloatArray, low: float, high: float) -> list[float]:
     return peaks
 
 
-def _refined(case: Case, mode: str, size: tuple[float, float]) -> tuple[float, float]:
+def _refined(case: Case, given: FloatArray, mode: str, size: tuple[float, float]) -> tuple[float, float]:
     """The size by the median over the edges of the pairs that overlap by at least 0.5."""
     pairs = case.fewer_pairs
-    close = case.overlaps_of(_boxes(case, mode, size), pairs=pairs) >= MATCH
+    close = case.overlaps_of(_boxes(case, given, mode, size), pairs=pairs) >= MATCH
     if close.sum() < FEWEST_VOTES:
         return size
     rows, objects, images = pairs.detections[close], pairs.objects[close], pairs.images[close]
     image = np.ones((len(rows), 2)) if mode == "factor" else case.ground_truth.images.sizes[images]
     scale, shift = unit_scales(image, mode)
-    found, wanted = case.detections.boxes[rows], case.ground_truth.boxes[objects]
+    found, wanted = given[rows], case.ground_truth.boxes[objects]
     edges: list[FloatArray] = [found[:, :2], found[:, :2] + found[:, 2:]]
     units = [wanted[:, :2] * scale + shift, (wanted[:, :2] + wanted[:, 2:]) * scale + shift]
     weight = np.concatenate(units)
@@ -170,7 +193,7 @@ def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
         if any(abs(near - side) > NEAR * side for near, side in zip(size, frame.size, strict=True)):
             continue
         wide, tall = (float(f"{side:.6g}") for side in size)
-        overlaps = case.overlaps_of(_boxes(case, frame.mode, (wide, tall)), pairs=pairs)
+        overlaps = case.overlaps_of(_boxes(case, frame.given, frame.mode, (wide, tall)), pairs=pairs)
         mean = float(pairs.best(overlaps)[concerned].mean())
         if mean > highest + AS_WELL:
             best, highest = (wide, tall), mean
@@ -178,17 +201,20 @@ def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
 
 
 def _suspicion(case: Case, frame: _Frame) -> Suspicion:
-    mode, _, reading = frame
+    mode, reading = frame.mode, frame.reading
     size = _rounded(case, frame)
     images = None if reading.images is None else case.labels(reading.images)
     text = f"{size[0]:g}x{size[1]:g}" if mode == "stretch" else f"{size[0]:g}"
     repair = Repair("network", f"{mode}:{text}", images=images)
+    if frame.fmt:
+        repair = Repair.chain([Repair("boxes", frame.fmt), repair])
     rows = int(repair.rows(case.detections.image_labels()).sum())
     what = WORDS[mode].format(*size)
     where = "" if images is None else f" of {len(images):,} images"
+    corners = f"{frame.fmt} and " if frame.fmt else ""
     message = (
-        f"the detections{where} match if their boxes are in the pixels of {what}: the objects' mean IoU with their "
-        f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
+        f"the detections{where} match if their boxes are {corners}in the pixels of {what}: the objects' mean IoU with "
+        f"their best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
     )
     return Suspicion(
         "other_image_size", "likely", message, rows, len(case.detections),
