@@ -398,13 +398,10 @@ def empty(case: Case) -> Iterator[Suspicion]:
     """Classes without objects, without detections, or with detections only."""
     gt = case.ground_truth
     ids, listed = gt.categories.ids, gt.categories.names
-    objects = _times(gt.category_ids[~gt.crowd], ids)
+    objects = _times(gt.category_ids[case.counted], ids)
     bare = np.flatnonzero(objects == 0)
     if not objects.any():
-        yield Suspicion(
-            "no_objects", "sure", "the ground truth has no object that counts, and every number is undefined",
-            len(gt), len(gt), "check that this is the file with the annotations",
-        )  # fmt: skip
+        yield _nothing_counts(case)
     elif len(bare):
         yield Suspicion(
             "classes_without_objects", "possible",
@@ -423,6 +420,19 @@ def empty(case: Case) -> Iterator[Suspicion]:
             "no_detections", "sure", "there is no detection, and every number is 0 where there are objects", 0, 0,
             "check that the detector ran, and that this is the file it wrote",
         )  # fmt: skip
+
+
+def _nothing_counts(case: Case) -> Suspicion:
+    """No annotation counts, or there is none. The flags that the protocol ignores say why."""
+    gt = case.ground_truth
+    flagged = {rule.flag: int(gt.flag(rule.flag).sum()) for rule in case.rules.ignored if not rule.counts_once}
+    why = [f"{count:,} of {len(gt):,} annotations have the flag {flag!r}" for flag, count in flagged.items() if count]
+    said = f": {', and '.join(why)}" if why else ""
+    return Suspicion(
+        "no_objects", "sure", f"the ground truth has no object that counts, and every number is undefined{said}",
+        len(gt), len(gt), "check that this is the file with the annotations"
+        + (", and that these flags, or the visibilities of the keypoints, are right" if why else ""),
+    )  # fmt: skip
 
 
 def _times(values: Ids, ids: Ids) -> Ids:
