@@ -272,11 +272,11 @@ def _exchange(case: Case) -> tuple[_Hits, str, NDArray[np.bool_]] | None:
     mapping = _mapping(case, hits)
     if not mapping or set(mapping) != set(mapping.values()):
         return None
+    if not np.isin(list(mapping), hits.wanted).all():
+        return None  # a class without an object that a detection overlaps shows nothing
     now, then = hits.given == hits.wanted, mapped(hits.given, mapping) == hits.wanted
-    of_them, shares = (
-        then[np.isin(hits.wanted, list(mapping))],
-        [then[hits.wanted == number].mean() for number in mapping],
-    )
+    of_them = then[np.isin(hits.wanted, list(mapping))]
+    shares = [then[hits.wanted == number].mean() for number in mapping]
     if of_them.sum() < FEWEST_EXCHANGED or of_them.mean() < NEARLY_ALL or min(shares) < DOMINANT:
         return None
     convention = _best_convention(case, hits)[1]
