@@ -13,6 +13,7 @@ from ioukit._columns import positions_in
 from ioukit.checks.repairs.boxes import sizes_of_rows
 from ioukit.checks.repairs.repair import Data
 from ioukit.datasets.columns.detections import placed
+from ioukit.errors import DatasetError
 from ioukit.evaluation import evaluate
 from ioukit.evaluation.counting import counted_objects
 from ioukit.evaluation.kinds.registry import find_kind
@@ -266,6 +267,15 @@ class Case:
         return Case(
             data, self.protocol, iou_type=self.iou_type, train=self.train, folders=self.folders, threads=self.threads
         )
+
+    def mended(self, repair: Repair) -> Case | None:
+        """The case after a repair; ``None`` if the data lack what it needs, or cannot be evaluated then."""
+        try:
+            repaired = self.repaired(repair)
+            _ = repaired.summary
+        except (ValueError, DatasetError):
+            return None
+        return repaired
 
     @cached_property
     def summary(self) -> Mapping[str, float]:

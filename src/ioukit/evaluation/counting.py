@@ -69,6 +69,12 @@ def counted_objects(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArra
     return np.asarray(counts.any(axis=1) & (special_bits(ground_truth, protocol) & IGNORED == 0))
 
 
+def ignoring_flags(ground_truth: GroundTruth, rules: CountRules) -> dict[str, int]:
+    """The flags with which objects are ignored, and how many objects have each of them."""
+    found = {one.flag: int(ground_truth.flag(one.flag).sum()) for one in rules.ignored if not one.counts_once}
+    return {flag: count for flag, count in found.items() if count}
+
+
 def sizes_of(areas: T, boxes: npt.NDArray[np.float64], protocol: Protocol) -> T | npt.NDArray[np.float64]:
     """(N,) what the ranges are ranges of: areas as they are given, or the heights of upright boxes."""
     return areas if protocol.objects_choose is None else np.ascontiguousarray(boxes[:, 3])

@@ -16,6 +16,7 @@ from ioukit.checks.class_ids import conventions, in_words, mapped, mapping_text
 from ioukit.checks.class_ids import other_ids as ids_after
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.evaluation.counting import ignoring_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -425,8 +426,8 @@ def empty(case: Case) -> Iterator[Suspicion]:
 def _nothing_counts(case: Case) -> Suspicion:
     """No annotation counts, or there is none. The flags that the protocol ignores say why."""
     gt = case.ground_truth
-    flagged = {rule.flag: int(gt.flag(rule.flag).sum()) for rule in case.rules.ignored if not rule.counts_once}
-    why = [f"{count:,} of {len(gt):,} annotations have the flag {flag!r}" for flag, count in flagged.items() if count]
+    flags = ignoring_flags(gt, case.rules)
+    why = [f"{count:,} of {len(gt):,} annotations have the flag {flag!r}" for flag, count in flags.items()]
     said = f": {', and '.join(why)}" if why else ""
     return Suspicion(
         "no_objects", "sure", f"the ground truth has no object that counts, and every number is undefined{said}",

@@ -31,7 +31,7 @@ class Grid(NamedTuple):
 
     what: str
     """The step, in words."""
-    count: int
+    rows: int
     """How many boxes have four such corners."""
     steps: FloatArray
     """(N, 2) the step in x and y, in pixels."""
@@ -54,9 +54,9 @@ def rounded(case: Case) -> Iterator[Suspicion]:
         if grid is not None:
             yield Suspicion(
                 f"{side}_rounded", "likely",
-                f"the corners of {grid.count:,} of {len(data):,} boxes of the {name} are multiples of {grid.what}; the "
+                f"the corners of {grid.rows:,} of {len(data):,} boxes of the {name} are multiples of {grid.what}; the "
                 f"side of a typical box is {typical:.0f} pixels",
-                grid.count, len(data), "write the numbers with all their digits",
+                grid.rows, len(data), "write the numbers with all their digits",
             )  # fmt: skip
 
 
