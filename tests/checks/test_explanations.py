@@ -20,6 +20,7 @@ HOLES = {
     "side": ("detections", "ground_truth"),
     "place.code": (*TURNS, "other_sides", "moved", "turned", "crosswise"),
     "how": ("percent", "logits"),
+    "how.replace('-', '_')": ("other_sense", "degrees", "radians", "quarter_turn"),
     "name": ("detections", "annotations"),
     "finding.code": ("looks_like_xyxy", "looks_like_yxyx", "looks_like_cxcywh", "normalized_not_declared"),
     "code": (*FORMATS, "fractions", "fractions_cxcywh", "scaled_twice"),

@@ -394,3 +394,29 @@ def test_rare_classes_are_missed_as_other_rare_ones_are(objects: int, *, is_one:
     )
     found = suspected(gt, dt, "empty-classes")
     assert ("classes_without_detections" in found) is is_one
+
+
+class TestRounded:
+    """Rounded boxes end at a place of a tile now and then: no cut, unless many more end there than beside it."""
+
+    @staticmethod
+    def on_grid(data: Any, step: int) -> npt.NDArray[np.float64]:
+        low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
+        low, high = np.round(low / step) * step, np.round(high / step) * step
+        return np.hstack([low, np.maximum(high - low, step)])
+
+    @pytest.mark.parametrize("step", [8, 16, 32])
+    @pytest.mark.parametrize("seed", [0, 5, 18, 21])
+    def test_no_cut_behind_rounding(self, step: int, seed: int) -> None:
+        gt, dt = scene(seed, images=120)
+        assert not suspected(gt, other(dt, boxes=self.on_grid(dt, step)), "cuts")
+        assert not suspected(dataclasses.replace(gt, boxes=self.on_grid(gt, step)), dt, "cuts")
+        assert "detections_rounded" in suspected(gt, other(dt, boxes=self.on_grid(dt, step)), "rounding")
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_cut_of_rounded_boxes_is_one(self, seed: int) -> None:
+        gt, dt = scene(seed, images=120)
+        rounded = self.on_grid(dt, 16)
+        crossing = (rounded[:, 1] < 320) & (rounded[:, 1] + rounded[:, 3] > 320)
+        rounded[crossing, 3] = 320 - rounded[crossing, 1]
+        assert "detections_cut" in suspected(gt, other(dt, boxes=rounded), "cuts")

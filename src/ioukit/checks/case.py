@@ -13,7 +13,12 @@ from ioukit._columns import positions_in
 from ioukit.checks.repairs.boxes import sizes_of_rows
 from ioukit.checks.repairs.repair import Data
 from ioukit.datasets.columns.detections import placed
+from ioukit.errors import DatasetError
 from ioukit.evaluation import evaluate
+from ioukit.evaluation.counting import counted_objects
+from ioukit.evaluation.kinds.registry import find_kind
+from ioukit.evaluation.matching import default_protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
@@ -172,6 +177,23 @@ class Case:
         return self.ground_truth.images.sizes[self.object_places]
 
     @cached_property
+    def rules(self) -> Protocol:
+        """The rules of the evaluation: those given, or those that `evaluate` takes where none are."""
+        if self.protocol is not None:
+            return protocol_of(self.protocol, self.iou_type)
+        kind = find_kind(self.iou_type)
+        return kind.protocol if self.data.detections is None else default_protocol(kind, self.data.detections)
+
+    @cached_property
+    def counted(self) -> Mask:
+        """(G,) whether each annotation is an object that counts.
+
+        Raises:
+            DatasetError: If the annotations lack what the protocol needs.
+        """
+        return counted_objects(self.ground_truth, self.rules)
+
+    @cached_property
     def pairs(self) -> Pairs:
         """The pairs of all images."""
         return self.pairs_on()
@@ -245,6 +267,15 @@ class Case:
         return Case(
             data, self.protocol, iou_type=self.iou_type, train=self.train, folders=self.folders, threads=self.threads
         )
+
+    def mended(self, repair: Repair) -> Case | None:
+        """The case after a repair; ``None`` if the data lack what it needs, or cannot be evaluated then."""
+        try:
+            repaired = self.repaired(repair)
+            _ = repaired.summary
+        except (ValueError, DatasetError):
+            return None
+        return repaired
 
     @cached_property
     def summary(self) -> Mapping[str, float]:

@@ -74,6 +74,20 @@ FAULTS = (
         "`--repair moved=X,Y`; add the offset of each tile",
     ),
     Fault(
+        "Rotated boxes whose angles are meant in another way, or lost",
+        (
+            "*_angles_other_sense",
+            "*_angles_degrees",
+            "*_angles_radians",
+            "*_angles_quarter_turn",
+            "*_without_angles",
+        ),
+        "AP too low: long objects are missed, square ones are found",
+        "Rotated boxes overlap much more with the other sense or unit, or after a quarter turn; or all boxes of one "
+        "side are upright",
+        "`--repair angles=MEANING`; write the angles",
+    ),
+    Fault(
         "Detections under the ids of other images",
         ("detections_of_other_images", "image_ids_are_positions"),
         "AP near 0, or too low",

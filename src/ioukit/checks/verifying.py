@@ -16,7 +16,6 @@ from ioukit._output import terminal_width
 from ioukit._plain_values import plain_values
 from ioukit.checks.rules.registry import RULES
 from ioukit.checks.suspicion import SHOWN, Suspicion
-from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -180,7 +179,7 @@ def _together(
 ) -> list[VerifiedSuspicion] | None:
     """The findings if a repair has an effect after others are done, too; else ``None``."""
     assert suspicion.repair is not None
-    after = _repaired(case, suspicion.repair)
+    after = case.mended(suspicion.repair)
     if after is None:
         return None
     found = explained(after, after.summary, (*causes, suspicion.repair), combine=False)
@@ -205,7 +204,7 @@ def _judged(
     harmful = suspicion.sure != "possible" or suspicion.refused
     if suspicion.repair is None or not before:
         return VerifiedSuspicion(suspicion, harmful, together_with=names)
-    repaired = _repaired(case, suspicion.repair)
+    repaired = case.mended(suspicion.repair)
     if repaired is None:
         return VerifiedSuspicion(dataclasses.replace(suspicion, repair=None), harmful, together_with=names)
     after = repaired.summary
@@ -221,16 +220,6 @@ def _judged(
     if suspicion.sure == "possible" and (suspicion.must_improve or measure == main):
         suspicion, harmful = dataclasses.replace(suspicion, sure="likely"), True
     return VerifiedSuspicion(suspicion, harmful, *numbers, names)
-
-
-def _repaired(case: Case, repair: Repair) -> Case | None:
-    """The case after a repair; ``None`` if the data lack what it needs, or cannot be evaluated then."""
-    try:
-        repaired = case.repaired(repair)
-        _ = repaired.summary
-    except (ValueError, DatasetError):
-        return None
-    return repaired
 
 
 def _difference(before: float, after: float) -> float:

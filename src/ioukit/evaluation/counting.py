@@ -54,6 +54,27 @@ def special_bits(ground_truth: GroundTruth, rules: CountRules) -> npt.NDArray[np
     return special
 
 
+def counted_objects(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.bool_]:
+    """(G,) whether each object counts in one of the ranges at least.
+
+    Raises:
+        DatasetError: If the objects lack a flag or an attribute that the protocol needs.
+    """
+    sizes = sizes_of(ground_truth.areas, ground_truth.boxes, protocol)[:, None]
+    low, high = np.array([(one.low, one.high) for one in protocol.area_ranges]).T
+    counts = (low <= sizes) & (sizes <= high)
+    ignored = ranges_that_ignore(ground_truth, protocol)
+    if ignored is not None:
+        counts &= np.unpackbits(ignored, axis=1, count=len(low), bitorder="little") == 0
+    return np.asarray(counts.any(axis=1) & (special_bits(ground_truth, protocol) & IGNORED == 0))
+
+
+def ignoring_flags(ground_truth: GroundTruth, rules: CountRules) -> dict[str, int]:
+    """The flags with which objects are ignored, and how many objects have each of them."""
+    found = {one.flag: int(ground_truth.flag(one.flag).sum()) for one in rules.ignored if not one.counts_once}
+    return {flag: count for flag, count in found.items() if count}
+
+
 def sizes_of(areas: T, boxes: npt.NDArray[np.float64], protocol: Protocol) -> T | npt.NDArray[np.float64]:
     """(N,) what the ranges are ranges of: areas as they are given, or the heights of upright boxes."""
     return areas if protocol.objects_choose is None else np.ascontiguousarray(boxes[:, 3])

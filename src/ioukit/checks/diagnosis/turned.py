@@ -14,12 +14,12 @@ from ioukit.checks.diagnosis.findings import Code, Collector
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ioukit.checks.diagnosis.findings import Diagnosis
+    from ioukit.checks.diagnosis.findings import Diagnosis, Mask
     from ioukit.regions._turned import TurnedBoxes
     from ioukit.regions.boxes3d import Boxes3D
     from ioukit.regions.regions import Regions
     from ioukit.regions.rotated import RotatedBoxes
-    from ioukit.typing import AngleSense, FloatArray
+    from ioukit.typing import AngleSense, AngleUnit, FloatArray
 
     Turned = TypeVar("Turned", bound=TurnedBoxes)
 
@@ -107,14 +107,35 @@ def _best_from_above(boxes: Boxes3D, reference: Boxes3D) -> FloatArray:
     return _best_overlaps(boxes.to_bird_eye(), reference.to_bird_eye())
 
 
+def in_other_unit(boxes: Turned) -> tuple[Turned, Mask] | None:
+    """The boxes with the numbers of their angles in the other unit, if they look so, and (N,) which angles show it."""
+    small = np.abs(boxes.angle) <= 2 * math.pi
+    other: AngleUnit
+    if boxes.unit == "radians":
+        other, rows = "degrees", ~small
+    else:
+        looks_so = len(boxes) >= RADIANS_ROWS and small.all() and (boxes.angle % 1 != 0).any()
+        other, rows = "radians", (boxes.angle != 0) & looks_so
+    return (boxes._with(boxes.numpy(), unit=other), rows) if rows.any() else None
+
+
+def in_other_sense(boxes: Turned) -> Turned:
+    """The boxes with the numbers of their angles in the other sense."""
+    other: AngleSense = "clockwise" if boxes.sense == "counterclockwise" else "counterclockwise"
+    return boxes._with(boxes.numpy(), sense=other)
+
+
 def _find_angle_units(found: Collector, boxes: TurnedBoxes) -> None:
     """Adds ``degrees`` for degrees that are declared as radians, or ``radians`` for the opposite."""
-    small = np.abs(boxes.angle) <= 2 * math.pi
-    if boxes.unit == "radians":
-        found.add("degrees", "warning", ~small, "have an angle beyond 2 pi", "pass unit='degrees' if these are degrees")
-    elif len(boxes) >= RADIANS_ROWS and small.all() and (boxes.angle % 1 != 0).any():
+    reading = in_other_unit(boxes)
+    if reading is None:
+        return
+    other, rows = reading
+    if other.unit == "degrees":
+        found.add("degrees", "warning", rows, "have an angle beyond 2 pi", "pass unit='degrees' if these are degrees")
+    else:
         says = f"no angle of {len(boxes):,} boxes is beyond 2 pi degrees, and some are not whole numbers"
-        found.state("radians", "warning", boxes.angle != 0, says, "pass unit='radians' if these are radians")
+        found.state("radians", "warning", rows, says, "pass unit='radians' if these are radians")
 
 
 def _check_reference(boxes: Regions, reference: object) -> None:
@@ -136,10 +157,9 @@ def _find_sense(
     found: Collector, boxes: Turned, reference: Turned, best: Callable[[Turned, Turned], FloatArray]
 ) -> Turned:
     """Adds ``other_sense``, and returns the boxes with the sense that fits the reference, which is not empty."""
-    other: AngleSense = "clockwise" if boxes.sense == "counterclockwise" else "counterclockwise"
-    flipped = boxes._with(boxes.numpy(), sense=other)
-    hint = f"one of the two sets may have the wrong sense: pass sense={other!r} for it"
-    return _fitting(found, "other_sense", (boxes, flipped), reference, best, f"the angles are {other}", hint)
+    flipped = in_other_sense(boxes)
+    hint = f"one of the two sets may have the wrong sense: pass sense={flipped.sense!r} for it"
+    return _fitting(found, "other_sense", (boxes, flipped), reference, best, f"the angles are {flipped.sense}", hint)
 
 
 def _fitting(

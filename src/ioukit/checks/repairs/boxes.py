@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
     from ioukit.checks.repairs.repair import Data, Repair
     from ioukit.datasets import Detections
+    from ioukit.regions.regions import Regions
     from ioukit.typing import BoxFormat, FloatArray
 
 
 FORMATS = ("xyxy", "yxyx", "cxcywh", "yxhw", "yxwh", "xxyy")
 TURNS = ("hflip", "vflip", "rot90", "rot180", "rot270")
+MOVED = ("RotatedBoxes", "Polygons")
+"""The regions that are moved with their boxes. Masks and keypoints stay."""
 _ORDERS = {"yxyx": [1, 0, 3, 2], "yxhw": [1, 0, 3, 2], "yxwh": [1, 0, 2, 3], "xxyy": [0, 2, 1, 3]}
 
 
@@ -129,7 +132,7 @@ def with_other_sides(data: Data, repair: Repair) -> Data:
 
 
 def move(data: Data, repair: Repair) -> Data:
-    """Moves boxes to the right and down."""
+    """Moves boxes to the right and down, and rotated boxes and polygons with them."""
     try:
         x, y = map(float, repair.value.split(","))
     except ValueError:
@@ -137,7 +140,19 @@ def move(data: Data, repair: Repair) -> Data:
     if not np.isfinite([x, y]).all():
         raise repair.wrong_value()
     side = data.of(repair.side)
-    return _with_boxes(data, side, repair.rows(side.image_labels()), moved(side.boxes, x, y))
+    rows = repair.rows(side.image_labels())
+    moving = {name: column for name, column in side.regions.items() if name in MOVED}
+    there = {name: exchanged(column, column.shift(x, y), rows) for name, column in moving.items()}
+    if there:
+        side = replaced(side, regions={**side.regions, **there})
+    return _with_boxes(data, side, rows, moved(side.boxes, x, y))
+
+
+def exchanged(regions: Regions, others: Regions, rows: NDArray[np.bool_]) -> Any:
+    """(N,) regions, of which some rows are those of others of the same kind."""
+    of_both: Any = type(regions)
+    at = np.arange(len(regions))
+    return of_both.concat([regions, others])[np.where(rows, len(regions) + at, at)]
 
 
 def clip(data: Data, repair: Repair) -> Data:

@@ -1,20 +1,41 @@
-"""Repairs of what ground truth says of its masks: areas and crowds."""
+"""Repairs of what ground truth says of its masks, areas and crowds, and of the angles of rotated boxes."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.checks.repairs.boxes import sizes_of_rows
+from ioukit.checks.diagnosis.turned import in_other_sense
+from ioukit.checks.repairs.boxes import exchanged, sizes_of_rows
+from ioukit.checks.repairs.repair import replaced
+from ioukit.datasets import GroundTruth
+from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.datasets.columns.lazy import ValuesOfFiles, texts_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.checks.repairs.repair import Data, Repair
-    from ioukit.datasets import GroundTruth
+    from ioukit.datasets import Detections
+    from ioukit.regions import RotatedBoxes
+
+
+def masks_of(data: Data, side: GroundTruth | Detections) -> Any:
+    """The `Masks` of one side, of all of its rows; ``None`` if it has none.
+
+    Raises:
+        DatasetError: If a mask cannot be read.
+    """
+    given = side.regions.get("Masks")
+    if given is not None or side.segmentations is None:
+        return given
+    from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - for data with masks
+
+    sizes = np.asarray(sizes_of_rows(data, side), np.float64)
+    array = "annotations" if isinstance(side, GroundTruth) else "detections"
+    return decode(side.segmentations, sizes, source=side.source, array=array)
 
 
 def mask_areas(data: Data, rows: NDArray[np.intp] | None = None) -> NDArray[np.float64] | None:
@@ -24,17 +45,8 @@ def mask_areas(data: Data, rows: NDArray[np.intp] | None = None) -> NDArray[np.f
         DatasetError: If a mask cannot be read.
     """
     gt = data.ground_truth if rows is None else data.ground_truth.take(rows)
-    given = gt.regions.get("Masks")
-    if given is None:
-        spelled = gt.segmentations
-        if spelled is None:
-            return None
-        from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - for data with masks
-
-        sizes = np.asarray(sizes_of_rows(data, gt), np.float64)
-        given = decode(spelled, sizes, source=gt.source, array="annotations")
-    areas: NDArray[np.float64] = np.asarray(given.area, np.float64)
-    return areas
+    masks = masks_of(data, gt)
+    return None if masks is None else np.asarray(masks.area, np.float64)
 
 
 def written_as_rle(gt: GroundTruth) -> NDArray[np.bool_] | None:
@@ -80,3 +92,29 @@ def with_crowds(data: Data, repair: Repair) -> Data:
     if rle is None:
         raise ValueError(f"repair {str(repair)!r} needs segmentations, and {gt.source} has none")
     return data._replace(ground_truth=dataclasses.replace(gt, flags={**gt.flags, "crowd": gt.crowd | rle}))
+
+
+ANGLES = ("other-sense", "degrees", "radians", "quarter-turn")
+
+
+def read_angles(boxes: RotatedBoxes, how: str) -> RotatedBoxes:
+    """Rotated boxes with another meaning of their angles, one of `ANGLES`; a quarter turn also exchanges the sides."""
+    if how == "other-sense":
+        return in_other_sense(boxes)
+    numbers = boxes.numpy()
+    if how == "quarter-turn":
+        return boxes._with(numbers[:, [0, 1, 3, 2, 4]])
+    return boxes._with(numbers, unit=how)
+
+
+def with_other_angles(data: Data, repair: Repair) -> Data:
+    """Reads the angles of rotated boxes in another way."""
+    if repair.value not in ANGLES:
+        raise repair.wrong_value()
+    side = data.of(repair.side)
+    given = side.regions.get("RotatedBoxes")
+    if given is None:
+        raise ValueError(f"repair {str(repair)!r} needs rotated boxes, and {side.source} has none")
+    turned = exchanged(given, read_angles(given, repair.value), repair.rows(side.image_labels()))
+    boxes = pixel_boxes(turned.to_boxes(), len(turned))
+    return data.with_side(replaced(side, regions={**side.regions, "RotatedBoxes": turned}, boxes=boxes))

@@ -245,6 +245,10 @@ for _kind in (
         "moved", "X,Y in pixels, such as +30,-9", "boxes are moved to the right and down",
         f"{_HERE}.boxes:move", _BOTH, by_image=True,
     ),
+    RepairKind(
+        "angles", "other-sense, degrees, radians or quarter-turn", "angles of rotated boxes are read in another way",
+        f"{_HERE}.regions:with_other_angles", _BOTH, by_image=True,
+    ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(
         "classes", "+N, -N, positions0, positions1, earlier, later, 91to80, 80to91 or OLD>NEW,OLD>NEW,...",

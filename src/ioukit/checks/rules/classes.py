@@ -16,6 +16,7 @@ from ioukit.checks.class_ids import conventions, in_words, mapped, mapping_text
 from ioukit.checks.class_ids import other_ids as ids_after
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.evaluation.counting import ignoring_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -272,11 +273,11 @@ def _exchange(case: Case) -> tuple[_Hits, str, NDArray[np.bool_]] | None:
     mapping = _mapping(case, hits)
     if not mapping or set(mapping) != set(mapping.values()):
         return None
+    if not np.isin(list(mapping), hits.wanted).all():
+        return None  # a class without an object that a detection overlaps shows nothing
     now, then = hits.given == hits.wanted, mapped(hits.given, mapping) == hits.wanted
-    of_them, shares = (
-        then[np.isin(hits.wanted, list(mapping))],
-        [then[hits.wanted == number].mean() for number in mapping],
-    )
+    of_them = then[np.isin(hits.wanted, list(mapping))]
+    shares = [then[hits.wanted == number].mean() for number in mapping]
     if of_them.sum() < FEWEST_EXCHANGED or of_them.mean() < NEARLY_ALL or min(shares) < DOMINANT:
         return None
     convention = _best_convention(case, hits)[1]
@@ -398,13 +399,10 @@ def empty(case: Case) -> Iterator[Suspicion]:
     """Classes without objects, without detections, or with detections only."""
     gt = case.ground_truth
     ids, listed = gt.categories.ids, gt.categories.names
-    objects = _times(gt.category_ids[~gt.crowd], ids)
+    objects = _times(gt.category_ids[case.counted], ids)
     bare = np.flatnonzero(objects == 0)
     if not objects.any():
-        yield Suspicion(
-            "no_objects", "sure", "the ground truth has no object that counts, and every number is undefined",
-            len(gt), len(gt), "check that this is the file with the annotations",
-        )  # fmt: skip
+        yield _nothing_counts(case)
     elif len(bare):
         yield Suspicion(
             "classes_without_objects", "possible",
@@ -423,6 +421,19 @@ def empty(case: Case) -> Iterator[Suspicion]:
             "no_detections", "sure", "there is no detection, and every number is 0 where there are objects", 0, 0,
             "check that the detector ran, and that this is the file it wrote",
         )  # fmt: skip
+
+
+def _nothing_counts(case: Case) -> Suspicion:
+    """No annotation counts, or there is none. The flags that the protocol ignores say why."""
+    gt = case.ground_truth
+    flags = ignoring_flags(gt, case.rules)
+    why = [f"{count:,} of {len(gt):,} annotations have the flag {flag!r}" for flag, count in flags.items()]
+    said = f": {', and '.join(why)}" if why else ""
+    return Suspicion(
+        "no_objects", "sure", f"the ground truth has no object that counts, and every number is undefined{said}",
+        len(gt), len(gt), "check that this is the file with the annotations"
+        + (", and that these flags, or the visibilities of the keypoints, are right" if why else ""),
+    )  # fmt: skip
 
 
 def _times(values: Ids, ids: Ids) -> Ids:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._words_and_colours import percent
-from ioukit.checks.case import different
+from ioukit.checks.case import different, most_by_chance
 from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.rules.rounding import grid_of
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
@@ -35,14 +36,14 @@ def cuts(case: Case) -> Iterator[Suspicion]:
     for side, name in NAMES.items():
         data = case.data.of(side)
         met, beyond = _go_on(case, side)
-        for ends, where, least, axis in _places(case, side):
+        for ends, place, where, least, axis in _places(case, side):
             count, there, elsewhere = int(ends.sum()), met & ends, met & ~ends
             # A goal before a fixed camera ends at one place, too: in all frames together, it is one box.
             if count < least * len(data) or not there.any() or different(data.boxes[ends]) < FEWEST:
                 continue
             often = float(beyond[there, axis].mean())
             usual = float(beyond[elsewhere, axis].mean()) if elsewhere.any() else 0.0
-            if often >= max(OFTEN_BEYOND, TIMES_USUAL * usual):
+            if often >= max(OFTEN_BEYOND, TIMES_USUAL * usual) and count >= _by_rounding(case, side, place, axis):
                 yield Suspicion(
                     "detections_cut" if side == "detections" else "annotations_cut", "likely",
                     f"{count:,} of {len(data):,} boxes of the {name} end at {where}, inside their images, and those of "
@@ -55,22 +56,32 @@ def cuts(case: Case) -> Iterator[Suspicion]:
                 break
 
 
-def _places(case: Case, side: Side) -> Iterator[tuple[NDArray[np.bool_], str, float, int]]:
-    """Which boxes end at each place, the place in words, which share of the boxes is suspicious, and the axis."""
+def _by_rounding(case: Case, side: Side, place: FloatArray, axis: int) -> float:
+    """How many boxes rounding puts at a place at most: from those that end one step before and behind it."""
+    grid = grid_of(case, side)
+    if grid is None:
+        return 0.0
+    apart = np.abs(_ends(case, side)[:, axis] - place)
+    return most_by_chance(float((np.abs(apart - grid.steps[:, axis]) <= EXACT).sum() / 2))
+
+
+def _places(case: Case, side: Side) -> Iterator[tuple[NDArray[np.bool_], FloatArray, str, float, int]]:
+    """Which boxes end at a place, (N,) the place, its words, which share of the boxes is suspicious, and the axis."""
     ends = _ends(case, side)
     sizes = case.sizes if side == "detections" else case.object_sizes
     for axis, (name, own, other) in enumerate((("x", "width", "height"), ("y", "height", "width"))):
         values, size = ends[:, axis], sizes[:, axis]
         inside = values < size - INSIDE
         at_other_side = inside & (np.abs(values - sizes[:, 1 - axis]) <= EXACT)
-        yield at_other_side, f"the {other} of the image in {name}", SAME_PLACE, axis
+        yield at_other_side, sizes[:, 1 - axis], f"the {other} of the image in {name}", SAME_PLACE, axis
         for part, of in TILES:
-            at_tile = inside & (np.abs(values - size * part / of) <= EXACT)
-            yield at_tile, f"{part}/{of} of the {own} of the image", SAME_PLACE, axis
+            place = size * part / of
+            at_tile = inside & (np.abs(values - place) <= EXACT)
+            yield at_tile, place, f"{part}/{of} of the {own} of the image", SAME_PLACE, axis
         numbers, times = np.unique(values[inside], return_counts=True)
         if len(numbers):
             common = float(numbers[np.argmax(times)])
-            yield inside & (values == common), f"{name} = {common:g}", SAME_NUMBER, axis
+            yield inside & (values == common), np.full_like(values, common), f"{name} = {common:g}", SAME_NUMBER, axis
 
 
 def _ends(case: Case, side: Side) -> FloatArray:

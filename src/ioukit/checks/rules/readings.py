@@ -84,6 +84,22 @@ def best_reading(
     return None
 
 
+def better_on_all(now: FloatArray, then: FloatArray, pairs: Pairs) -> bool:
+    """Whether another reading matches better on all images, by the mean and the share of worse images alone.
+
+    Of a reading that a single image may fit better or worse by chance, such as the sense of angles.
+
+    Args:
+        now: (P,) the IoU of the pairs as the regions are.
+        then: (P,) their IoU after the reading.
+        pairs: The pairs.
+    """
+    (_, before, _), (_, after, _) = (pairs.per_image(pairs.best(each)) for each in (now, then))
+    gain = after - before
+    by_chance = STANDARD_ERRORS * float(gain.std()) / np.sqrt(len(gain))
+    return bool(gain.mean() >= max(min(LARGE, by_chance), SMALL) and (gain < -0.01).mean() <= MOST_WORSE)
+
+
 def holds(case: Case, side: Side, boxes: FloatArray, reading: Reading) -> bool:
     """Whether the images that a reading is better on are better with all of their objects, too.
 

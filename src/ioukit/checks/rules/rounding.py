@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ioukit.checks.case import Case
+    from ioukit.checks.repairs.repair import Side
     from ioukit.typing import FloatArray
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
@@ -25,6 +26,17 @@ NEARLY = 0.9  # as many boxes as of the step that most boxes have
 LEAST_STEP = 0.04  # of the side of a typical box: a smaller step costs nothing
 
 
+class Grid(NamedTuple):
+    """What the corners of boxes are multiples of."""
+
+    what: str
+    """The step, in words."""
+    rows: int
+    """How many boxes have four such corners."""
+    steps: FloatArray
+    """(N, 2) the step in x and y, in pixels."""
+
+
 def rounded(case: Case) -> Iterator[Suspicion]:
     """Boxes whose four corners are multiples of a step in pixels, or of a tenth or hundredth of the image.
 
@@ -34,29 +46,42 @@ def rounded(case: Case) -> Iterator[Suspicion]:
     for side, name in NAMES.items():
         if side == "detections" and case.data.detections is None:
             continue
-        data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
+        data = case.data.of(side)
         if not len(data):
             continue
         typical = float(np.median(np.sqrt(np.abs(data.boxes[:, 2:].prod(axis=1)))))
-        least = max(2.0, LEAST_STEP * typical)
-        corners = np.concatenate([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]], axis=1)
-        image = np.tile(np.nan_to_num(sizes, nan=1.0), 2)
-        tried = [(f"{step:g} pixels", corners / step, step) for step in STEPS]
-        tried += [
-            (f"{percent(1 / parts)} of the image", corners / image * parts, image.min() / parts) for parts in DIGITS
-        ]
-        inside = ~_at_the_border(corners, image)
-        counts = {what: int((_whole(steps) & inside).sum()) for what, steps, size in tried if size > least}
-        most = max(counts.values(), default=0)
-        if most >= max(FEWEST, LEAST_SHARE * len(data)):
-            # Of multiples of 8, some are multiples of 16; multiples of 16 are all multiples of 8.
-            what = next(step for step, count in counts.items() if count >= NEARLY * most)
+        grid = grid_of(case, side, max(2.0, LEAST_STEP * typical))
+        if grid is not None:
             yield Suspicion(
                 f"{side}_rounded", "likely",
-                f"the corners of {counts[what]:,} of {len(data):,} boxes of the {name} are multiples of {what}; the "
+                f"the corners of {grid.rows:,} of {len(data):,} boxes of the {name} are multiples of {grid.what}; the "
                 f"side of a typical box is {typical:.0f} pixels",
-                counts[what], len(data), "write the numbers with all their digits",
+                grid.rows, len(data), "write the numbers with all their digits",
             )  # fmt: skip
+
+
+def grid_of(case: Case, side: Side, least: float = 0.0) -> Grid | None:
+    """The grid on which many boxes of a side lie, of those with a step of more than so many pixels; else ``None``."""
+    data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
+    if not len(data):
+        return None
+    corners = np.concatenate([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]], axis=1)
+    known = np.nan_to_num(sizes, nan=1.0)
+    image = np.tile(known, 2)
+    tried = [(f"{step:g} pixels", corners / step, np.full_like(known, step)) for step in STEPS if step > least]
+    tried += [
+        (f"{percent(1 / parts)} of the image", corners / image * parts, known / parts)
+        for parts in DIGITS
+        if image.min() / parts > least
+    ]
+    inside = ~_at_the_border(corners, image)
+    counts = [int((_whole(steps) & inside).sum()) for _, steps, _ in tried]
+    most = max(counts, default=0)
+    if most < max(FEWEST, LEAST_SHARE * len(data)):
+        return None
+    # Of multiples of 8, some are multiples of 16; multiples of 16 are all multiples of 8.
+    at = next(at for at, count in enumerate(counts) if count >= NEARLY * most)
+    return Grid(tried[at][0], counts[at], tried[at][2])
 
 
 def _whole(steps: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -1,0 +1,212 @@
+"""Rules about regions that are no upright boxes: where they lie, and how the angles of rotated boxes are meant.
+
+Owns: the comparison of the upright boxes around regions, by the rules about places; the readings of angles, which are
+those of `ioukit.checks.diagnose`. Does not own: where upright boxes lie (``places.py``, ``frames.py``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ioukit._checks import check_threads
+from ioukit.checks.case import Case
+from ioukit.checks.diagnosis.turned import in_other_unit
+from ioukit.checks.repairs.boxes import MOVED
+from ioukit.checks.repairs.regions import masks_of, read_angles
+from ioukit.checks.repairs.repair import Repair, replaced
+from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.rules.frames import frames
+from ioukit.checks.rules.places import places
+from ioukit.checks.rules.readings import better_on_all
+from ioukit.checks.rules.rounding import grid_of
+from ioukit.checks.suspicion import Suspicion
+from ioukit.datasets.columns._checks import pixel_boxes
+from ioukit.errors import DatasetError
+from ioukit.evaluation.kinds.registry import find_kind
+from ioukit.regions.formats import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.repairs.repair import Side
+    from ioukit.typing import FloatArray
+
+
+WORDS = {"Masks": "masks", "RotatedBoxes": "rotated boxes", "Polygons": "polygons"}
+MEANINGS = {
+    "other-sense": "their angles turn the other way",
+    "degrees": "their angles are degrees, not radians",
+    "radians": "their angles are radians, not degrees",
+    "quarter-turn": "they are turned by a quarter, so that width and height are exchanged",
+}
+
+EITHER_SIDE = ("other-sense", "quarter-turn")
+# A detector that does not know the angles has some images on which boxes fit better crosswise, by chance.
+TURNED = ("crosswise", "turned")
+
+# Choices; none was measured alone.
+QUARTER, EXACT = np.pi / 2, 1e-6  # radians
+FEWEST, MOST_UPRIGHT = 10, 0.5  # boxes, and the share of the other side that is upright as well
+
+
+def lie_apart(case: Case) -> Iterator[Suspicion]:
+    """Masks, rotated boxes and polygons that lie at another place, by the upright boxes around them.
+
+    What the rules about places suspect of these boxes counts if the repair raises the AP of these boxes. Only the one
+    that raises it most is told: the others can be its consequences, and most regions have no repair that would show it.
+    """
+    name = find_kind(case.iou_type).needs
+    around = _around(case, name) if name in WORDS else None
+    if name is None or around is None or any(_lost_angles(case)):
+        return  # upright boxes around turned ones are larger: a consequence of lost angles
+    best: tuple[float, Suspicion] | None = None
+    others: list[Suspicion] = []
+    for rule in (frames, places):
+        for one in rule(around):
+            if one.repair is None:
+                others += [one] if not one.code.endswith(TURNED) else []
+                continue
+            if _within_a_step(around, one):
+                continue
+            before, after = _main_number(around), _main_number(around.mended(one.repair))
+            if after - before >= one.least_gain and (best is None or after - before > best[0]):
+                kept = one.repair if name in MOVED and one.repair.name == "moved" else None
+                said = "" if kept else f"; the AP of these boxes is {after:.3f} instead of {before:.3f} then"
+                message = f"{one.message}{said}"
+                best = after - before, dataclasses.replace(one, message=message, sure="likely", repair=kept)
+    for one in others if best is None else [best[1]]:
+        message = f"compared by the upright boxes around the {WORDS[name]}, {one.message}"
+        yield dataclasses.replace(one, message=message, hint=one.hint.replace("boxes", WORDS[name]))
+
+
+def _main_number(case: Case | None) -> float:
+    """The first number of the protocol; NaN if the data cannot be evaluated."""
+    try:
+        return math.nan if case is None else next(iter(case.summary.values()))
+    except DatasetError:
+        return math.nan
+
+
+def _within_a_step(case: Case, suspicion: Suspicion) -> bool:
+    """Whether its repair moves the corners of rounded boxes by less than their step: then it mends the rounding."""
+    repair = suspicion.repair
+    mended = None if repair is None else case.mended(repair)
+    if repair is None or mended is None or (grid := grid_of(case, repair.side)) is None:
+        return False
+    before, after = (convert(each.data.of(repair.side).boxes, "xywh", "xyxy") for each in (case, mended))
+    return bool((np.median(np.abs(after - before), axis=0) < np.median(np.tile(grid.steps, 2), axis=0)).all())
+
+
+def _around(case: Case, name: str) -> Case | None:
+    """The case of the upright boxes around the regions; ``None`` if they cannot be read."""
+    data = case.data
+    try:
+        for side in (case.ground_truth, case.detections):
+            regions: Any = masks_of(case.data, side) if name == "Masks" else side.regions.get(name)
+            if regions is None:
+                return None
+            data = data.with_side(replaced(side, boxes=pixel_boxes(regions.to_boxes(), len(side))))
+    except (ValueError, OSError):
+        return None  # an error where they are compared
+    return Case(data, case.protocol, threads=case.threads)
+
+
+class _Meaning(NamedTuple):
+    """Another meaning of the angles of one side."""
+
+    side: Side
+    how: str
+    before: float
+    after: float
+
+    @property
+    def gain(self) -> float:
+        return self.after - self.before
+
+
+def angles(case: Case) -> Iterator[Suspicion]:
+    """Rotated boxes that match those of the other side if their angles are meant in another way, and lost angles.
+
+    The meanings are those that `ioukit.checks.diagnose` knows, and a quarter turn. A meaning is suspicious if the mean
+    IoU of the objects with their best detection rises on nearly all images. Of the sense and of a quarter turn, nothing
+    tells which side is wrong, so it is told of the detections.
+    """
+    given = _rotated(case)
+    if given is None or not len(case.pairs.objects):
+        return
+    lost = list(_lost_angles(case))
+    if lost:
+        yield from lost
+        return
+    now = _overlaps(case, given)
+    best: _Meaning | None = None
+    for side in NAMES:
+        reading = in_other_unit(given[side])
+        units = [] if reading is None else [reading[0].unit]
+        for how in [*units, *(EITHER_SIDE if side == "detections" else ())]:
+            then = _overlaps(case, {**given, side: read_angles(given[side], how)})
+            if better_on_all(now, then, case.fewer_pairs):
+                before, after = (float(case.fewer_pairs.best(each).mean()) for each in (now, then))
+                one = _Meaning(side, how, before, after)
+                best = one if best is None or one.gain > best.gain else best
+    if best is not None:
+        yield _meant(case, best)
+
+
+def _meant(case: Case, meaning: _Meaning) -> Suspicion:
+    side, how, before, after = meaning
+    total = len(case.data.of(side))
+    other = "ground truth" if side == "detections" else "detections"
+    either = f". It may as well be the angles of the {other} that are wrong" if how in EITHER_SIDE else ""
+    return Suspicion(
+        f"{side}_angles_{how.replace('-', '_')}", "likely",
+        f"the rotated boxes of the {NAMES[side]} match if {MEANINGS[how]}: the objects' mean IoU with their best "
+        f"detection is then {after:.2f} instead of {before:.2f}{either}",
+        total, total, f"write the angles of the {NAMES[side]} as those of the {other} are meant",
+        repair=Repair("angles", how, side), least_gain=0.005,
+    )  # fmt: skip
+
+
+def _rotated(case: Case) -> dict[Side, Any] | None:
+    """The rotated boxes of both sides; ``None`` if they are not what is compared."""
+    given = {side: case.data.of(side).regions.get("RotatedBoxes") for side in NAMES}
+    return None if find_kind(case.iou_type).needs != "RotatedBoxes" or None in given.values() else given
+
+
+def _lost_angles(case: Case) -> Iterator[Suspicion]:
+    """One side whose boxes are all upright, where those of the other side are turned."""
+    given = _rotated(case)
+    if given is None or not all(map(len, given.values())):
+        return
+    upright = {side: _upright(regions) for side, regions in given.items()}
+    sides: tuple[Side, Side] = ("detections", "ground_truth")
+    for side, other in (sides, sides[::-1]):
+        if len(upright[side]) >= FEWEST and upright[side].all() and upright[other].mean() <= MOST_UPRIGHT:
+            yield Suspicion(
+                f"{side}_without_angles", "likely",
+                f"all {len(upright[side]):,} rotated boxes of the {NAMES[side]} are upright, and "
+                f"{int(upright[other].sum()):,} of {len(upright[other]):,} of the {NAMES[other]}: the angles were lost",
+                len(upright[side]), len(upright[side]), f"write the angles of the {NAMES[side]}",
+            )  # fmt: skip
+
+
+def _upright(boxes: Any) -> NDArray[np.bool_]:
+    turns = boxes.convert(unit="radians").angle.astype(np.float64) / QUARTER
+    return np.asarray(np.abs(turns - np.round(turns)) <= EXACT)
+
+
+def _overlaps(case: Case, regions: dict[Side, Any]) -> FloatArray:
+    """(P,) the IoU of the rotated boxes of some of the pairs."""
+    from ioukit.overlap.engines.engine import engine_of  # noqa: PLC0415 - for regions that are no upright boxes
+
+    pairs, found, objects = case.fewer_pairs, regions["detections"], regions["ground_truth"]
+    rows, others = (np.ascontiguousarray(each, np.int64) for each in (pairs.detections, pairs.objects))
+    engine: Any = engine_of(found, objects)
+    overlaps: FloatArray = engine.pairs("iou", found, objects, rows, others, check_threads(case.threads))
+    return np.nan_to_num(overlaps)
