@@ -228,7 +228,7 @@ def test_the_ratios_are_what_their_titles_and_sentences_say(wanted: str, visits:
     titles = page.locator("#numbers thead th").evaluate_all("all => all.map((one) => one.title)")
     assert titles[4:] == [
         "TP / (TP + FP)",
-        "found objects / (found objects + FN)",
+        "detected objects / (detected objects + FN)",
         "harmonic mean of precision and recall",
     ]
     differ = 0

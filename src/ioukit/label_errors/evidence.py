@@ -149,7 +149,7 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     strength = score[pairs.detection] * np.minimum(pairs.iou / FULL, 1)
     seen = largest(score[pairs.detection] * pairs.iou, pairs.object, slice(None), len(objects))
     size = _sizes(table, None if gt is None else gt.areas[objects.row])
-    # Whether objects are found is measured where a detection lies on them: boxes around nothing must not teach it.
+    # Whether objects are found is measured where a detection lies on them: labels of nothing must not teach it.
     met = own > 0, largest(pairs.iou, pairs.object, slice(None), len(objects)) >= FOUND
     found = [
         _found(support >= RELIABLE, on & accusable, accusable, size, objects.category)

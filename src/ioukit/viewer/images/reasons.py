@@ -19,6 +19,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._output import printable
+from ioukit._words_and_colours import overlap_name
 from ioukit.evaluation.table import LEFT_OUT, NEARLY_ONE, NOT_EXHAUSTIVE
 from ioukit.evaluation.why_ignored import cap_words, detection_rule, excuse, left_out_rule, object_rule
 from ioukit.viewer.images.neighbours import Found, Neighbours, Pair, Thing
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import MatchTable
-
-
-_OVERLAPS = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU", "centre": "overlap"}
-"""What an overlap is called, by the kind of region, or by the first word of its name."""
 
 
 class Reason(NamedTuple):
@@ -70,7 +67,7 @@ class Explainer:
     def __init__(self, truth: GroundTruth, detections: Detections, table: MatchTable, neighbours: Neighbours) -> None:
         self._truth, self._data, self._table, self._all = truth, detections, table, neighbours
         self._protocol = table.protocol
-        self._overlap = _OVERLAPS.get(table.iou_type) or _OVERLAPS.get(table.iou_type.partition("-")[0], "IoU")
+        self._overlap = overlap_name(table.iou_type)
         self._together = "" if self._protocol.ranks else ": pairs are chosen together, the most and then the closest"
 
     def detection(self, row: int) -> Reason:

@@ -1,7 +1,7 @@
 // Counts, precision, recall and F1 of what is filtered, and the thresholds that they depend on.
 
 const COUNT_TITLES = [["tp", "TP", "true positives"], ["fp", "FP", "false positives"], ["fn", "FN", "missed objects"],
-  ["precision", "Precision", "TP / (TP + FP)"], ["recall", "Recall", "found objects / (found objects + FN)"],
+  ["precision", "Precision", "TP / (TP + FP)"], ["recall", "Recall", "detected objects / (detected objects + FN)"],
   ["f1", "F1", "harmonic mean of precision and recall"]];
 const countText = (counts, key) => (["tp", "fp", "fn"].includes(key) && Number.isFinite(counts[key]) ? whole(counts[key]) : fixed(counts[key] ?? NaN));
 const NO_MISSED = "not defined under a range of scores: missed objects have no score";
