@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from viewer.plain_reasons import LEAST, plain_kind
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ _OF_DETECTIONS = _sentences(
     "It matches no object",
     f"It (?:matches no object, and )?does not count: (?:{_RULE}|(?P<low>{_TOO_LOW}))",
     rf"(?P<taken>{_CLAUSE}), but (?P<taker>{_TAKER}) matches that object",
+    f"That object does not count: (?P<ignored>{_RULE})",
+    r"An overlap of exactly the (?P<exactly>threshold) counts as a wrong place",
     "By this protocol, a detection matches its best object or none",
     rf"No object (?P<alike>of its class )?has (?P<none>{_LEAST})",
     r"No object that counts has IoU above (?P<background>0\.10) with it",
@@ -135,6 +139,13 @@ def check_words_of_detection(facts: Facts, row: int, words: str, threshold: floa
             _check_low(parts["low"], score, facts.score)
         if "none" in parts:
             assert not (alike if "alike" in parts else pairs), sentence
+        if "ignored" in parts:
+            assert named in facts.ignored
+        if "exactly" in parts:
+            assert pairs[named].iou == pytest.approx(threshold, abs=1e-9)
+        if {"best", "lies"} & parts.keys():
+            after = words.partition(f"{sentence}. ")[2]
+            assert after.startswith("That object does not count") == (named in facts.ignored), words
         if "background" in parts:
             assert all(fact.iou <= 0.1 for place, fact in pairs.items() if place not in facts.ignored)
         if {"more", "lies", "other", "best"} & parts.keys():

@@ -358,7 +358,8 @@ def test_a_crowd_is_named_only_where_no_other_object_is_near() -> None:
     assert words_of(gt, dt)[1] == [
         "It lies on object 2 (dog), of another class: IoU 0.95. No object of its class has IoU 0.10 or more with it.",
         "No object that counts has IoU above 0.10 with it. It lies on object 1 (dog), of another class: 0.9999 of the "
-        "detection lies in it. No object of its class has IoU 0.10 or more with it.",
+        "detection lies in it. That object does not count: it is a crowd. No object of its class has IoU 0.10 or more "
+        "with it.",
         "It matches no object. The best of its class is object 3: IoU 0.4999, and a match needs at least 0.50.",
     ]
 

@@ -181,7 +181,10 @@ class Explainer:
         if wanted is not None and (about is None or wanted in makers or kind == "duplicate"):
             takers = self._all.takers.get(wanted.object.row)
             taker = takers[0].detection.row if takers else -1
-            return Reason("taken", start + self._taken(wanted), wanted.object.row, taker, wanted.iou)
+            words = start + self._taken(wanted)
+            if kind == "localisation":  # as TIDE has it
+                words += " An overlap of exactly the threshold counts as a wrong place."
+            return Reason("taken", words, wanted.object.row, taker, wanted.iou)
         best = about or self._nearest(self._all.alike(one))
         other = self._nearest(pair for pair in self._all.near_of(one) if pair.object.category != one.category)
         if best is None and other is None:
@@ -207,8 +210,13 @@ class Explainer:
             own = self._best_alike(self._nearest(self._all.alike(one)))
         else:
             own = self._taken(wanted, of=" of its class")
-        words = f"{start}It lies on {self._named(pair)}, of another class: {self._measured(pair)}{least}. {own}"
-        return Reason("other_class", words, pair.object.row, -1, pair.iou)
+        words = f"{start}It lies on {self._named(pair)}, of another class: {self._measured(pair)}{least}."
+        if pair.object.ignored:
+            words += f" {self._ignored(pair.object)}"
+        return Reason("other_class", f"{words} {own}", pair.object.row, -1, pair.iou)
+
+    def _ignored(self, one: Thing) -> str:
+        return f"That object does not count: {self._rule_of(one)}."
 
     def _taken(self, wanted: Pair, of: str = "") -> str:
         """Another detection took the object that a detection wants."""
@@ -229,6 +237,8 @@ class Explainer:
         name, needed = self._named(best), self._needed(best.object)
         counts = "" if best == self._nearest(self._all.alike(best.detection)) else " that counts"
         words = f"The best of its class{counts} is {name}: {self._measured(best)}, and {needed}."
+        if best.object.ignored:
+            return f"{words} {self._ignored(best.object)}"
         taker = self._counted_taker(best)
         if taker is None:
             return words
