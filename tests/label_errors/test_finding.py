@@ -16,7 +16,7 @@ from ioukit.datasets import IdLists
 from ioukit.evaluation import match
 from ioukit.evaluation.protocols import PROTOCOLS
 from ioukit.label_errors import LABEL_ERROR_KINDS, LabelErrors, find_label_errors
-from ioukit.label_errors.evidence import gather
+from ioukit.label_errors.evidence import RELIABLE, gather
 from ioukit.label_errors.judging import _object_pairs
 from support.planted_labels import KINDS, plant, street
 from support.planted_scenes import drawn, real
@@ -284,6 +284,22 @@ def test_boxes_around_nothing_do_not_teach_what_is_found() -> None:
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("least", [0.0, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8])
+def test_detections_without_low_scores_do_not_accuse_what_they_miss(least: float) -> None:
+    """The chances of a miss add up to the misses, and few objects are accused, whatever scores were left out."""
+    truth, found = real()["yolact"]
+    evaluation = evaluate(truth, found.take(np.flatnonzero(found.scores >= least)))
+    known, errors = gather(evaluation, threads=1), find_label_errors(evaluation)
+    for chances, support in ((known.any_found, known.any_support), (known.own_found, known.own_support)):
+        reliable = (support >= RELIABLE)[known.accusable]
+        assert chances[known.accusable].sum() == pytest.approx(reliable.sum(), rel=1e-6)
+    nothing = errors.score[np.array(errors.kinds) == "spurious"]
+    assert nothing.sum() < 0.02 * len(truth)
+    assert not (nothing >= 0.5).any()
+    reasons = [row.reason for row in errors.chosen(kinds=["spurious"]).rows()]
+    assert {", judged by those that a detection lies on." in one for one in reasons} == {least < RELIABLE}
+
+
 def test_of_detections_on_nothing_the_surer_one_is_more_suspicious() -> None:
     """Missing objects limit the share of matches at high scores; this must not let the odds fall there."""
     truth, found = drawn("documents", 3)
@@ -387,12 +403,12 @@ def test_a_share_of_a_class_with_one_annotation_is_called_an_estimate() -> None:
     boxes = np.tile([10.0, 10.0, 50.0, 50.0], (60, 1))
     labels = GroundTruth.from_arrays(image_ids=images, category_ids=np.r_[[1] * 59, 2], boxes=boxes)
     found = Detections.from_arrays(
-        image_ids=images[:59], category_ids=[1] * 59, boxes=boxes[:59], scores=np.linspace(0.5, 0.9, 59)
+        image_ids=images[:59], category_ids=[1] * 59, boxes=boxes[:59], scores=np.linspace(0.25, 0.9, 59)
     )
     errors = find_label_errors(evaluate(labels, found)).chosen(kinds=["spurious"])
     share = float(errors.expected[0])
     assert errors.rows()[0].reason == (
         f"No reliable detection lies on the annotation. An estimated {100 * share:.0f} % of the annotations of 2 of "
-        "this size have one."
+        "this size have one, judged by those that a detection lies on."
     )
     assert share > 0.5

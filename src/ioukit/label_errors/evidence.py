@@ -34,6 +34,7 @@ _NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
 _OF_MODEL = 0.5  # the part of a class's lack of matches that is the model's, as nothing tells it from the annotators'
+_HALVINGS = 80  # of a range of factors, until its ends are equal
 _STEPS = (0.1, 0.2, 0.5)  # of the overlaps with better detections; the first two also of those with objects
 
 
@@ -149,8 +150,10 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     strength = score[pairs.detection] * np.minimum(pairs.iou / FULL, 1)
     seen = largest(score[pairs.detection] * pairs.iou, pairs.object, slice(None), len(objects))
     size = _sizes(table, None if gt is None else gt.areas[objects.row])
-    # Whether objects are found is measured where a detection lies on them: labels of nothing must not teach it.
+    # Whether objects are found is measured where a detection lies on them: labels of nothing must not teach it. But
+    # where detections with low scores were left out, none lies on objects that are hard to find.
     met = own > 0, largest(pairs.iou, pairs.object, slice(None), len(objects)) >= FOUND
+    met = met if has_weak(detections.score) else (accusable, accusable)
     found = [
         _found(support >= RELIABLE, on & accusable, accusable, size, objects.category)
         for support, on in zip((own, seen), met, strict=True)
@@ -227,15 +230,32 @@ def _better_neighbours(table: MatchTable, boxes: Floats, threads: int | None) ->
     return [largest(found.values.astype(np.float64), worse, chosen, len(table)) for chosen in (same, ~same)]
 
 
+def has_weak(scores: Floats) -> bool:
+    """Whether there are detections that are not reliable wherever they lie, as a detector's list has them.
+
+    Args:
+        scores: (N,) scores, in any unit.
+    """
+    return bool((score_features(scores)[:, -1] < RELIABLE).any())
+
+
 def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: npt.NDArray[np.uint32]) -> Floats:
     """(G,) the chance of a reliable detection by class and size, as seen on objects that have a detection at all.
 
-    The chances of a miss are multiplied by one number, so that they add up to the misses of all objects.
+    The chances of a miss are multiplied by one number, so that they add up to the misses of all objects. None is above
+    1. Where detections with low scores were left out, few objects that have a detection are missed, and that number is
+    large: some chances would be above 1, and all others would be far too low.
     """
     miss = np.where(counted, 1 - chance(fitted_logits(reliably, size, category.astype(np.int64), met)), 0.0)
-    miss *= np.count_nonzero(counted & ~reliably) / max(float(miss.sum()), 1e-9)
-    found: Floats = np.maximum(1 - miss, 0)
-    return found
+    missed, low, high = (
+        np.count_nonzero(counted & ~reliably),
+        0.0,
+        1 / max(float(miss.min(where=counted, initial=1)), 1e-9),
+    )
+    for _ in range(_HALVINGS):
+        factor = (low + high) / 2
+        low, high = (factor, high) if float(np.minimum(factor * miss, 1).sum()) < missed else (low, factor)
+    return 1 - np.minimum(factor * miss, 1)
 
 
 def largest(values: Floats, rows: Rows, chosen: Flags | slice, count: int) -> Floats:

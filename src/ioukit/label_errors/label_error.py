@@ -61,7 +61,9 @@ class LabelError(NamedTuple):
     """Why the label is suspicious, in words."""
 
 
-def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: bool, measure: str) -> str:
+def reason(
+    row: LabelError, *, other_class: str | None, usual: float, is_bound: bool, measure: str, by_met: bool
+) -> str:
     """Why a label is suspicious, in one or two sentences.
 
     What is usual is no count: it is estimated from all classes and sizes, and of rare ones mostly from the others.
@@ -72,6 +74,7 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
         usual: :attr:`LabelErrors.expected`.
         is_bound: Whether the overlap of two objects is a lower bound, from a detection that overlaps both.
         measure: What an overlap is called, such as ``"IoU"``.
+        by_met: Whether the usual share of objects that are found is estimated from those that a detection lies on.
     """
     score = math.nan if row.detection_score is None else row.detection_score
     overlap = math.nan if row.overlap is None else row.overlap
@@ -102,7 +105,7 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
         return f"{other} overlaps this one with {measure} {'at least ' if is_bound else ''}{overlap:.2f}."
     return (
         f"No reliable detection lies on the annotation. An estimated {_share(usual)} of the annotations of {category} "
-        "of this size have one."
+        f"of this size have one{', judged by those that a detection lies on' if by_met else ''}."
     )
 
 

@@ -19,6 +19,7 @@ from ioukit._columns import Columns, record
 from ioukit._output import printable, spreadsheet_text, whole_file
 from ioukit._words_and_colours import overlap_name
 from ioukit.evaluation.results import Evaluation
+from ioukit.label_errors.evidence import has_weak
 from ioukit.label_errors.label_error import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED, LabelError, reason
 
 _KEYS = tuple(kind.key for kind in LABEL_ERROR_KINDS)
@@ -69,7 +70,8 @@ class LabelErrors(Columns):
     """(N,) what is usual, or speaks for the label. Overlooked: the share of detections like this one that match an
     object. Badly drawn: the overlap of such a detection with its object. Swapped: score times overlap of the strongest
     detection of the label's class, NaN for none. Spurious: the share of objects like this one that a reliable detection
-    overlaps. NaN for doubled objects. Shares and the usual overlap are estimates, not counts."""
+    overlaps, judged by those that any detection lies on (by all, if no detection has a low score). NaN for doubled
+    objects. Shares and the usual overlap are estimates, not counts."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -171,6 +173,7 @@ class LabelErrors(Columns):
         other_classes = _padded(table.objects.category)[self.other].tolist()
         iou_type = self.evaluation.matches.iou_type
         bound, measure = self.evaluation.ground_truth is None or iou_type != "bbox", overlap_name(iou_type)
+        by_met = has_weak(table.detections.score)
         images, boxes = table.image_ids[self.image].tolist(), self.boxes.tolist()
         new_boxes = self.suggested_boxes.tolist()
         found = []
@@ -195,7 +198,12 @@ class LabelErrors(Columns):
                 reason="",
             )
             words = reason(
-                row, other_class=other_class, usual=float(self.expected[at]), is_bound=bound, measure=measure
+                row,
+                other_class=other_class,
+                usual=float(self.expected[at]),
+                is_bound=bound,
+                measure=measure,
+                by_met=by_met,
             )
             found.append(row._replace(reason=words))
         return found
