@@ -65,14 +65,16 @@ OUTCOME_WORDS = {
 """The outcomes of detections and objects."""
 
 ERROR_WORDS = {
-    "classification": ErrorWords("Classification", "wrong class", "The box fits an object of another class."),
+    "classification": ErrorWords("Classification", "wrong class", "The detection fits an object of another class."),
     "localisation": ErrorWords(
-        "Localisation", "wrong place", "The class is right, but the box overlaps its object too little."
+        "Localisation", "wrong place", "The class is right, but the detection overlaps its object too little."
     ),
-    "both": ErrorWords("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
-    "duplicate": ErrorWords("Duplicate", "found twice", "The box fits an object that another detection matches."),
+    "both": ErrorWords(
+        "Both", "wrong class and place", "The detection overlaps an object of another class, and too little."
+    ),
+    "duplicate": ErrorWords("Duplicate", "found twice", "The detection fits an object that another detection matches."),
     "background": ErrorWords(
-        "Background", "no object near", "The box overlaps no object, or hardly: no IoU is above 0.1."
+        "Background", "no object near", "The detection overlaps no object, or hardly: by 0.1 at most."
     ),
     "missed": ErrorWords(
         "Missed", "not detected", "No detection matches the object, and no error of class or place is about it."
@@ -97,6 +99,18 @@ def annotator_words(first: str, second: str) -> tuple[dict[str, str], dict[str, 
         "missed": (f"nothing of {second} near", f"A region of {first} that none of {second} fits or nearly fits."),
     }
     return outcomes, {kind: ErrorWords(ERROR_WORDS[kind].name, *words) for kind, words in errors.items()}
+
+
+_OVERLAP_NAMES = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU", "centre": "overlap"}
+
+
+def overlap_name(iou_type: str) -> str:
+    """What the overlap of two regions is called, by the kind of region, or by the first word of its name.
+
+    Args:
+        iou_type: The kind of region, such as ``"keypoints"`` or ``"keypoints-crowdpose"``.
+    """
+    return _OVERLAP_NAMES.get(iou_type) or _OVERLAP_NAMES.get(iou_type.partition("-")[0], "IoU")
 
 
 KIND_NAMES = {

@@ -25,8 +25,8 @@ VISIBLE = """() => [...document.querySelectorAll("body *")].filter((one) => one.
 ]).filter(Boolean)"""
 
 
-def opened(visits: Visits, filters: str = FIRST, **options: Any) -> Page:
-    evaluation, _ = evaluate_annotators(two_annotators(1), near=0.1)
+def opened(visits: Visits, filters: str = FIRST, *, seed: int = 1, **options: Any) -> Page:
+    evaluation, _ = evaluate_annotators(two_annotators(seed), near=0.1)
     return visits.open(visits.serve({"bob": evaluation}, annotators=("ann", "bob")), filters, **options)
 
 
@@ -70,6 +70,25 @@ def test_counts_are_pairs_and_regions_of_one_alone(visits: Visits) -> None:
     page.locator("label", has_text="other class").first.click()
     ready(page)
     assert query(page)["error"] == ["classification"]
+
+
+def test_f1_is_what_its_title_and_the_sentence_below_say(visits: Visits) -> None:
+    """A range of sizes separates some regions from their pairs."""
+    page = opened(visits, "size=35..", seed=0)
+    assert page.locator("#numbers th.v-f1").get_attribute("title") == (
+        "harmonic mean of the shares of their regions that are paired"
+    )
+    pairs, only_bob, only_ann, f1 = counts(page)
+    said = re.fullmatch(
+        r"The filters choose the two regions of a pair each by itself: bob has (\d+) paired regions?, ann has (\d+) of "
+        r"these (\d+) regions? paired\.",
+        page.locator("#numbers-words").inner_text(),
+    )
+    assert said
+    of_bob, of_ann, all_of_ann = map(int, said.groups())
+    assert (of_bob, all_of_ann - of_ann) == (int(pairs), int(only_ann))
+    assert of_bob != of_ann
+    assert f1 == f"{2 / ((of_bob + int(only_bob)) / of_bob + all_of_ann / of_ann):.3f}"
 
 
 @pytest.mark.parametrize("width", [1280, 390])

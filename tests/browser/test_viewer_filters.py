@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -219,6 +220,32 @@ def test_the_numbers_say_what_they_leave_out_and_whose_threshold_it_is(visits: V
     assert f"finds {counts(page)[0]} of these" in page.locator("#numbers-words").inner_text()
     assert page.locator(".filtered .k-gt:not(.other-mark) .box").first.is_visible()
     assert page.locator("html.class-colours").count() == 1
+
+
+@pytest.mark.parametrize("wanted", ["", "area=medium", "size=40..90", "size=40..90&class=car&model=old"])
+def test_the_ratios_are_what_their_titles_and_sentences_say(wanted: str, visits: Visits) -> None:
+    page = visits.open(visits.serve(MODELS), wanted)
+    titles = page.locator("#numbers thead th").evaluate_all("all => all.map((one) => one.title)")
+    assert titles[4:] == [
+        "TP / (TP + FP)",
+        "detected objects / (detected objects + FN)",
+        "harmonic mean of precision and recall",
+    ]
+    differ = 0
+    for row, name in enumerate(MODELS):
+        cells = page.locator("#numbers tbody tr").nth(row).locator("td span")
+        tp, fp, fn = (int(text.replace(",", "")) for text in cells.all_inner_texts()[:3])
+        found, objects = map(int, re.findall(r"\d+", cells.nth(4).get_attribute("title") or ""))
+        assert objects == found + fn
+        precision, recall = tp / (tp + fp), found / objects
+        f1 = 2 / (1 / precision + 1 / recall)
+        assert cells.all_inner_texts()[3:] == [f"{number:.3f}" for number in (precision, recall, f1)]
+        if f"model={name}" in wanted or (row == 0 and "model=" not in wanted):
+            said = page.locator("#numbers-words").inner_text()
+            assert ("recall counts objects" in said) == (found != tp)
+            assert found == tp or said.endswith(f"{name} finds {found} of these {objects} objects.")
+        differ += found != tp
+    assert (differ > 0) == (wanted != "")
 
 
 def test_the_order_by_keyboard(visits: Visits) -> None:

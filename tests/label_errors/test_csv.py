@@ -71,7 +71,7 @@ def test_it_is_read_back_as_it_was(tmp_path: Path) -> None:
         suggested = tuple(f"suggested_{name}" for name in ("x", "y", "width", "height"))
         assert numbers(line, suggested) == row.suggested_box
         assert float(line["score"]) == row.score
-        assert (float(line["iou"]) if line["iou"] else None) == row.iou
+        assert (float(line["overlap"]) if line["overlap"] else None) == row.overlap
 
 
 def named(name: str, image: str | int) -> LabelErrors:

@@ -68,6 +68,7 @@ class Facts(NamedTuple):
     right: dict[int, int]
     listed: set[int]
     """The detections that the table lists; the others were left out before."""
+    threshold: float
 
     @classmethod
     def of(
@@ -85,7 +86,7 @@ class Facts(NamedTuple):
         took = {row: place for row, place in found.matched.items() if row in counted}
         right = {row: place for row, place in took.items() if row not in found.ignored}
         pairs = plain_pairs(gt, dt, protocol, threshold)
-        return cls(gt, dt, protocol, area, score, found, pairs, ignored, counted, took, right, listed)
+        return cls(gt, dt, protocol, area, score, found, pairs, ignored, counted, took, right, listed, threshold)
 
 
 def check_detection(facts: Facts, row: int, reason: Reason, place: int, taker: int) -> None:
@@ -112,14 +113,43 @@ def check_detection(facts: Facts, row: int, reason: Reason, place: int, taker: i
         check_false_positive(facts, row, reason, place, taker)
 
 
+def plain_kind(facts: Facts, row: int, threshold: float) -> tuple[str, set[int]]:
+    """The kind of error of a false positive as docs/errors.md has it, and the objects that make it one of this kind."""
+    least = min(LEAST, threshold)
+    same, other = (
+        {
+            place: fact.iou
+            for (one, place), fact in facts.pairs.items()
+            if one == row and place not in facts.ignored and fact.alike == alike and fact.iou >= least
+        }
+        for alike in (True, False)
+    )
+    fits = min(threshold, 1 - 1e-10)
+    highest_same, highest_other = max(same.values(), default=0), max(other.values(), default=0)
+    if least <= highest_same <= fits:
+        return "localisation", set(same)
+    if highest_other >= fits:
+        return "classification", {place for place, iou in other.items() if iou >= fits}
+    if highest_same >= fits:
+        return "duplicate", {place for place, iou in same.items() if iou >= fits}
+    return ("background", set()) if highest_other <= least else ("both", set(other))
+
+
 def check_false_positive(facts: Facts, row: int, reason: Reason, place: int, taker: int) -> None:
+    kind, makers = plain_kind(facts, row, facts.threshold)
     near = {other: fact for (one, other), fact in facts.pairs.items() if one == row and fact.iou >= LEAST}
     alike = {other: fact.iou for other, fact in near.items() if fact.alike}
-    others = {other: fact.iou for other, fact in near.items() if not fact.alike}
     # A share of the detection that lies in a crowd is no IoU: crowds are named only where nothing else is close.
     closeness = {other: (fact.meets, not fact.area, fact.iou) for other, fact in near.items()}
     best_free = facts.protocol.choice == "best_free"
     reaching = [other for other in alike if near[other].meets]
+    if kind == "duplicate":
+        assert reason.code == "taken" or not reaching
+    elif kind != "background":
+        assert place in makers
+        assert closeness[place] == max(closeness[other] for other in makers)
+        assert reason.code in (("other_class",) if kind != "localisation" else ("taken", "below"))
+    assert ("No object that counts" in reason.words) == (kind == "background" and reason.code != "background")
     if reason.code == "taken":
         assert place in reaching
         assert facts.found.matched[taker] == place
@@ -127,13 +157,11 @@ def check_false_positive(facts: Facts, row: int, reason: Reason, place: int, tak
         assert ("same score" in reason.words) == (facts.dt.scores[taker] == facts.dt.scores[row])
         assert not best_free or alike[place] == max(alike[other] for other in reaching)
         return
-    assert not best_free or not reaching
-    if reason.code == "below":
-        assert closeness[place] == max(closeness[other] for other in alike)
-    elif reason.code == "other_class":
-        assert closeness[place] == max(closeness[other] for other in others)
-        assert not alike or near[place].meets
-        assert not near[place].area or all(near[other].area for other in alike)
+    assert not best_free or not reaching or " matches that object" in reason.words
+    if reason.code == "other_class":
+        assert not near[place].alike
+    elif reason.code == "below":
+        assert closeness[place] == max(closeness[other] for other in makers or alike)
     else:
         assert reason.code == "background"
         assert not near

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from viewer.plain_reasons import LEAST
+import pytest
+
+from viewer.plain_reasons import LEAST, plain_kind
 
 if TYPE_CHECKING:
     from viewer.plain_reasons import Facts, Plain
@@ -15,7 +17,7 @@ __all__ = ["check_words_of_detection", "check_words_of_object"]
 _NUMBER = r"-?\d[\d.]*(?:e-?\d+)?"
 _MEASURE = rf"(?:IoU {_NUMBER}|{_NUMBER} of the detection lies in it)"
 _OBJECT = r"[oO]bject \d+(?: \(\w+\))?"
-_CLAUSE = rf"(?:{_OBJECT} has {_MEASURE} with it|{_NUMBER} of it lies in {_OBJECT})"
+_CLAUSE = rf"(?:{_OBJECT}(?: of its class)? has {_MEASURE} with it|{_NUMBER} of it lies in {_OBJECT}(?: of its class)?)"
 _NEEDED = rf"a match needs (?:at least|more than) {_NUMBER}"
 _TAKER = rf"(?:an earlier detection with the same score|a detection with a better score) \({_NUMBER}, {_MEASURE}\)"
 _TOO_LOW = rf"its score {_NUMBER} is below the score threshold {_NUMBER}"
@@ -37,10 +39,14 @@ _OF_DETECTIONS = _sentences(
     "It matches no object",
     f"It (?:matches no object, and )?does not count: (?:{_RULE}|(?P<low>{_TOO_LOW}))",
     rf"(?P<taken>{_CLAUSE}), but (?P<taker>{_TAKER}) matches that object",
+    f"That object does not count: (?P<ignored>{_RULE})",
+    r"An overlap of exactly the (?P<exactly>threshold) counts as a wrong place",
     "By this protocol, a detection matches its best object or none",
     rf"No object (?P<alike>of its class )?has (?P<none>{_LEAST})",
-    rf"It lies on (?P<lies>{_OBJECT}), of another class: (?P<measure>{_MEASURE})",
-    rf"The best of its class is (?P<best>{_OBJECT}): (?P<measure>{_MEASURE}), and (?P<needed>{_NEEDED})",
+    r"No object that counts has IoU above (?P<background>0\.10) with it",
+    rf"It lies on (?P<lies>{_OBJECT}), of another class: (?P<measure>{_MEASURE})(?:, and (?P<needed>{_NEEDED}))?",
+    rf"The best of its class (?P<counts>that counts )?is (?P<best>{_OBJECT}): (?P<measure>{_MEASURE}), and "
+    rf"(?P<needed>{_NEEDED})",
     rf"A detection with score (?P<score>{_NUMBER}) matches that object",
     rf"(?P<other>{_CLAUSE}), but that object is of another class",
 )
@@ -133,6 +139,15 @@ def check_words_of_detection(facts: Facts, row: int, words: str, threshold: floa
             _check_low(parts["low"], score, facts.score)
         if "none" in parts:
             assert not (alike if "alike" in parts else pairs), sentence
+        if "ignored" in parts:
+            assert named in facts.ignored
+        if "exactly" in parts:
+            assert pairs[named].iou == pytest.approx(threshold, abs=1e-9)
+        if {"best", "lies"} & parts.keys():
+            after = words.partition(f"{sentence}. ")[2]
+            assert after.startswith("That object does not count") == (named in facts.ignored), words
+        if "background" in parts:
+            assert all(fact.iou <= 0.1 for place, fact in pairs.items() if place not in facts.ignored)
         if {"more", "lies", "other", "best"} & parts.keys():
             _check_rank(facts, row, named, sentence, parts)
         if "score" in parts:
@@ -153,13 +168,17 @@ def _check_rank(facts: Facts, row: int, named: int, sentence: str, parts: dict[s
         assert named in facts.ignored or "ignored" not in sentence
     if "lies" in parts or "other" in parts:
         assert not pairs[named].alike
-        close = [fact for fact in others if fact.meets]
+        # Objects that do not count are named only if no other one makes the kind of error.
+        meant = [pairs[place] for place in plain_kind(facts, row, facts.threshold)[1]] if "lies" in parts else []
+        close = [fact for fact in meant or others if fact.meets]
         if pairs[named].area:
             assert all(fact.area for fact in close), "a crowd is named, and another object is nearer"
         elif close:
             assert pairs[named].iou == max(fact.iou for fact in close if not fact.area)
     if "best" in parts:
         assert pairs[named].alike
+        counted = [fact for place, fact in pairs.items() if fact.alike and place not in facts.ignored]
+        alike = counted if "counts" in parts else alike
         if pairs[named].area:
             assert all(fact.area for fact in alike)
         assert pairs[named].iou == max(one.iou for one in alike if one.area == pairs[named].area)

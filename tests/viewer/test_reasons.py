@@ -14,7 +14,8 @@ import support.strategies  # noqa: F401 - the profile
 from evaluation.test_rules import LISTS, protocols, scenes
 from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
 from ioukit.datasets import IdLists
-from ioukit.evaluation import Outcome, match, outcomes
+from ioukit.evaluation import ERROR_KINDS, Outcome, match, outcomes
+from ioukit.evaluation.analysis.outcomes_by_score import OutcomesByScore, Overlaps
 from ioukit.evaluation.protocols.registry import PROTOCOLS
 from ioukit.viewer.images.neighbours import Neighbours
 from ioukit.viewer.images.reasons import Explainer, Reason
@@ -173,6 +174,10 @@ def check_outcomes(table: MatchTable, gt: GroundTruth, dt: Detections, **options
             one, taker = table.detections.score[[row, reason.detection]]
             said = ("better score" in reason.words, "same score" in reason.words)
             assert said == ((taker > one, taker == one) if table.protocol.ranks else (False, False))
+    if options.get("area_range", table.protocol.main_area) == table.protocol.main_area:
+        level = OutcomesByScore(table, options["iou_threshold"], Overlaps.of(table))
+        for row in np.flatnonzero(became.detections == Outcome.FALSE_POSITIVE).tolist():
+            check_kind_of_error(table, level, row, detections[row])
     for row, reason in objects.items():
         assert reason.code in OF_OBJECTS[Outcome(became.objects[row])], reason
         if reason.code in ("found", "ignored"):
@@ -186,6 +191,23 @@ def check_outcomes(table: MatchTable, gt: GroundTruth, dt: Detections, **options
         assert "the protocol ignores it" not in reason.words
         assert "  " not in reason.words
         assert ": ." not in reason.words
+
+
+def check_kind_of_error(table: MatchTable, level: OutcomesByScore, row: int, reason: Reason) -> None:
+    """The reason is about an object that makes the detection an error of the kind that the page shows."""
+    kind = ERROR_KINDS[level.error[row]]
+    if kind == "background":
+        assert reason.code == "background" or reason.words.startswith("No object that counts has"), reason
+        return
+    assert not reason.words.startswith("No object"), reason
+    assert not level.ignored[reason.object] or kind == "duplicate", reason
+    of_object, of_detection = (
+        table.evaluated_category(rows.category)[at]
+        for rows, at in ((table.objects, reason.object), (table.detections, row))
+    )
+    assert (of_object == of_detection) == (kind in ("localisation", "duplicate")), reason
+    if kind == "duplicate":
+        assert reason.code == "taken", reason
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -335,9 +357,34 @@ def test_a_crowd_is_named_only_where_no_other_object_is_near() -> None:
     )
     assert words_of(gt, dt)[1] == [
         "It lies on object 2 (dog), of another class: IoU 0.95. No object of its class has IoU 0.10 or more with it.",
-        "It lies on object 1 (dog), of another class: 0.9999 of the detection lies in it. No object of its class has "
-        "IoU 0.10 or more with it.",
+        "No object that counts has IoU above 0.10 with it. It lies on object 1 (dog), of another class: 0.9999 of the "
+        "detection lies in it. That object does not count: it is a crowd. No object of its class has IoU 0.10 or more "
+        "with it.",
         "It matches no object. The best of its class is object 3: IoU 0.4999, and a match needs at least 0.50.",
+    ]
+
+
+def test_the_object_of_the_kind_of_error_comes_first() -> None:
+    """The page writes the kind above the words: wrong class, wrong place, or both."""
+    gt = GroundTruth.from_arrays(
+        image_ids=[1] * 5,
+        category_ids=[1, 2, 1, 2, 2],
+        boxes=[[0, 0, 10, 10], [3, 0, 10, 10], [100, 0, 10, 10], [105, 0, 10, 10], [200, 0, 10, 10]],
+        categories={1: "cat", 2: "dog"},
+    )
+    dt = Detections.from_arrays(
+        image_ids=[1] * 4,
+        category_ids=[1] * 4,
+        boxes=[[x, 0, 10, 10] for x in (1, 2, 104, 205)],
+        scores=[0.9, 0.8, 0.7, 0.6],
+    )
+    assert words_of(gt, dt)[1][1:] == [
+        "It lies on object 2 (dog), of another class: IoU 0.82. Object 1 of its class has IoU 0.67 with it, but a "
+        "detection with a better score (0.90, IoU 0.82) matches that object.",
+        "It matches no object. The best of its class is object 3: IoU 0.43, and a match needs at least 0.50. Object 4 "
+        "(dog) has IoU 0.82 with it, but that object is of another class.",
+        "It lies on object 5 (dog), of another class: IoU 0.33, and a match needs at least 0.50. No object of its "
+        "class has IoU 0.10 or more with it.",
     ]
 
 

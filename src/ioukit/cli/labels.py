@@ -85,7 +85,7 @@ def find_labels(
         typer.Option(
             metavar="LIST",
             autocompletion=complete_label_kind,
-            help="Only these kinds: overlooked, badly_drawn, swapped (wrong class), doubled, spurious (box around "
+            help="Only these kinds: overlooked, badly_drawn, swapped (wrong class), doubled, spurious (label of "
             "nothing). [default: all]",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Which labels are likely wrong? Overlooked, badly drawn, doubled objects, wrong classes, boxes around nothing."""
+"""Which labels are likely wrong? Overlooked, badly drawn, doubled objects, wrong classes, labels of nothing."""
 
 from ioukit.label_errors.decisions import (
     DECISIONS,

@@ -103,7 +103,7 @@ def apply_decisions(errors: LabelErrors, decisions: npt.NDArray[np.str_] | Seque
     - An overlooked object is added behind the others, with the next free id, and box, area and region of the detection.
     - A badly drawn one gets box, area and region of the detection. Without a region, such as a mask, it keeps none.
     - An object of a wrong class gets the other class.
-    - A doubled object, the accused one of the two, and a box around nothing are removed.
+    - A doubled object, the accused one of the two, and a label of nothing are removed.
 
     Args:
         errors: The label errors, of an evaluation that holds its data.

@@ -34,8 +34,9 @@ _NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
 _OF_MODEL = 0.5  # the part of a class's lack of matches that is the model's, as nothing tells it from the annotators'
-_AROUND_NOTHING = 0.05  # the share of boxes around nothing up to which missing traces tell of them
+_OF_NOTHING = 0.05  # the share of labels of nothing up to which missing traces tell of them
 _FEW_TRACES = 0.1  # misses with a weak detection, per one without any; usual models have more
+_HALVINGS = 80  # of a range of factors, until its ends are equal
 _STEPS = (0.1, 0.2, 0.5)  # of the overlaps with better detections; the first two also of those with objects
 
 
@@ -151,7 +152,7 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     strength = score[pairs.detection] * np.minimum(pairs.iou / FULL, 1)
     seen = largest(score[pairs.detection] * pairs.iou, pairs.object, slice(None), len(objects))
     size = _sizes(table, None if gt is None else gt.areas[objects.row])
-    # Whether objects are found is measured where a detection lies on them: boxes around nothing must not teach it.
+    # Whether objects are found is measured where a detection lies on them: labels of nothing must not teach it.
     met = own > 0, largest(pairs.iou, pairs.object, slice(None), len(objects)) >= FOUND
     found = [
         _found(support >= RELIABLE, on, accusable, size, objects.category)
@@ -232,21 +233,26 @@ def _better_neighbours(table: MatchTable, boxes: Floats, threads: int | None) ->
 def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: npt.NDArray[np.uint32]) -> Floats:
     """(G,) the chance of a reliable detection by class and size.
 
-    It is that of objects that have a detection at all: boxes around nothing have none. The chances of a miss are
-    multiplied by one number, so that they add up to the misses of all objects. But a model whose misses leave hardly a
-    trace, or whose low scores were cut off, does not show in this way what it misses: then all objects tell it.
+    It is that of objects that have a detection at all: labels of nothing have none. The chances of a miss are
+    multiplied by one number, so that they add up to the misses of all objects; none is above 1. But a model whose misses
+    leave hardly a trace, or whose low scores were cut off, does not show in this way what it misses. Then all objects
+    tell it.
     """
     kinds, misses = category.astype(np.int64), counted & ~reliably
     miss = np.where(counted, 1 - chance(fitted_logits(reliably, size, kinds, met & counted)), 0.0)
-    miss *= np.count_nonzero(misses) / max(float(miss.sum()), 1e-9)
+    low, high = 0.0, 1 / max(float(miss.min(where=counted, initial=1)), 1e-9)
+    for _ in range(_HALVINGS):
+        factor = (low + high) / 2
+        rises = float(np.minimum(factor * miss, 1).sum()) < np.count_nonzero(misses)
+        low, high = (factor, high) if rises else (low, factor)
+    miss = np.minimum(factor * miss, 1)
     traces, without = np.count_nonzero(misses & met), np.count_nonzero(misses & ~met)
-    without -= _AROUND_NOTHING * np.count_nonzero(counted)
+    without -= _OF_NOTHING * np.count_nonzero(counted)
     if without > 0:
         traces -= np.sqrt(traces)  # a few may be there by chance
         untold = max(1 - traces / (_FEW_TRACES * without), 0)
         miss += untold * (1 - chance(fitted_logits(reliably, size, kinds, counted)) - miss)
-    found: Floats = np.maximum(1 - miss, 0)
-    return found
+    return 1 - miss
 
 
 def largest(values: Floats, rows: Rows, chosen: Flags | slice, count: int) -> Floats:

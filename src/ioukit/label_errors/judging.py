@@ -44,23 +44,23 @@ _INDEPENDENT = 1.0  # what the rest of an image says counts once at most
 _CONCENTRATIONS = 0.1, 1000.0  # at the most, an image tells nothing about its next object
 _PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
 
-# Of doubles and boxes around nothing.
+# Of doubles and labels of nothing.
 _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
-_FADES = 0.02  # score times IoU of the best detection on a box around nothing is seldom more
+_FADES = 0.02  # score times IoU of the best detection on a label of nothing is seldom more
 
 # Of merged boxes.
 _USUAL_GAIN = 0.04  # in IoU, taken for the mean of so few neighbours
 _LARGEST_GAIN = 0.5  # detections match from an IoU of 0.5
 _MERGED = 20.0  # a gain says no more than this
 
-# Of badly drawn boxes.
+# Of badly drawn objects.
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
 _LEAST_REST = 0.02  # smaller differences count as this one
 _FREEDOM = 4.0  # of Student's t: IoUs have a few outliers where nothing is wrong
 _ROUNDS = 12
-_WORST = 0.75  # badly drawn boxes have an IoU between LEAST and this one
+_WORST = 0.75  # badly drawn objects have an IoU between LEAST and this one
 
 
 class Suspicions(NamedTuple):
@@ -266,7 +266,7 @@ def spurious(evidence: Evidence, threads: int | None) -> Suspicions:
     """Objects that no detection overlaps, of a class and size whose objects are usually found."""
     rows = np.flatnonzero(evidence.accusable & (evidence.any_support < RELIABLE))
     miss = np.clip(1 - evidence.any_found[rows], NEVER_SURE / 4, 1)
-    # A weak detection lies on many real objects that are not found reliably, and on few boxes around nothing.
+    # A weak detection lies on many real objects that are not found reliably, and on few labels of nothing.
     fade = (1 + _touch(evidence, rows, threads) / _FADES) ** -2
     odds = _odds(fade / max(float(fade.mean()), 1e-9) / miss, int(evidence.accusable.sum())) if len(rows) else fade
     none = np.full(len(rows), -1)
@@ -317,7 +317,8 @@ def doubled(evidence: Evidence, threads: int | None) -> Suspicions:
 def _object_pairs(evidence: Evidence, threads: int | None) -> tuple[Rows, Rows, Floats]:
     """Pairs of objects of an image and their IoU; a lower bound of it if only the match table is known.
 
-    1 - IoU is a distance. So two objects that overlap one detection by a and b have an IoU of at least a + b - 1.
+    1 - IoU is a distance. So two objects that overlap one detection by a and b have an IoU of at least a + b - 1. For
+    OKS this is no bound, and the reason in words does not say that it is one.
     """
     table, accusable = evidence.table, evidence.accusable
     if evidence.object_boxes is not None and table.iou_type == "bbox":

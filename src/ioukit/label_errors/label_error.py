@@ -19,10 +19,10 @@ class LabelErrorKind(NamedTuple):
 
 LABEL_ERROR_KINDS: tuple[LabelErrorKind, ...] = (
     LabelErrorKind("overlooked", "Overlooked object", "add the object"),
-    LabelErrorKind("badly_drawn", "Badly drawn box", "draw the box again"),
+    LabelErrorKind("badly_drawn", "Badly drawn object", "draw the object again"),
     LabelErrorKind("swapped", "Wrong class", "change the class"),
     LabelErrorKind("doubled", "Doubled object", "remove one of the two"),
-    LabelErrorKind("spurious", "Box around nothing", "remove the object"),
+    LabelErrorKind("spurious", "Label of nothing", "remove the object"),
 )
 """All kinds, in the order of :attr:`LabelErrors.kind`."""
 
@@ -54,13 +54,14 @@ class LabelError(NamedTuple):
     """The box that the object should have."""
     detection_score: float | None
     """The score of the detection that speaks against the label."""
-    iou: float | None
-    """The IoU of the annotation with this detection, or with the other annotation."""
+    overlap: float | None
+    """The overlap of the annotation with this detection, or with the other annotation, as :attr:`LabelErrors.overlap`
+    has it."""
     reason: str
     """Why the label is suspicious, in words."""
 
 
-def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: bool) -> str:
+def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: bool, measure: str) -> str:
     """Why a label is suspicious, in one or two sentences.
 
     What is usual is no count: it is estimated from all classes and sizes, and of rare ones mostly from the others.
@@ -69,10 +70,11 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
         row: The label.
         other_class: The class of the other object of a double.
         usual: :attr:`LabelErrors.expected`.
-        is_bound: Whether the overlap of two objects is a lower bound.
+        is_bound: Whether the overlap of two objects is a lower bound, from a detection that overlaps both.
+        measure: What an overlap is called, such as ``"IoU"``.
     """
     score = math.nan if row.detection_score is None else row.detection_score
-    iou = math.nan if row.iou is None else row.iou
+    overlap = math.nan if row.overlap is None else row.overlap
     kind, category, suggested = row.kind, row.category, row.suggested_category
     if kind == "overlooked":
         return (
@@ -81,20 +83,26 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
         )
     if kind == "badly_drawn":
         return (
-            f"The detection of {suggested} with score {score:.2f} overlaps the annotation with IoU {iou:.2f}. "
-            f"Such detections usually reach about {usual:.2f}."
+            f"The detection of {suggested} with score {score:.2f} overlaps the annotation with {measure} "
+            f"{overlap:.2f}. Such detections usually reach about {usual:.2f}."
         )
     if kind == "swapped":
-        rival = f"No detection of {category} overlaps it by 0.10 or more."
+        rival = f"No detection of {category} has {measure} 0.10 or more with it."
         if not math.isnan(usual):
-            rival = f"Score times IoU of the strongest detection of {category} is {usual:.2f}."
-        return f"A detection of {suggested} with score {score:.2f} overlaps the annotation with IoU {iou:.2f}. {rival}"
+            rival = f"Score times {measure} of the strongest detection of {category} is {usual:.2f}."
+        return (
+            f"A detection of {suggested} with score {score:.2f} overlaps the annotation with {measure} {overlap:.2f}. "
+            f"{rival}"
+        )
     if kind == "doubled":
-        least = "at least " if is_bound else ""
-        return f"Annotation {row.other_id} of {other_class} overlaps this one with IoU {least}{iou:.2f}."
+        other = f"Annotation {row.other_id} of {other_class}"
+        # Only 1 - IoU is a distance: of other measures, two overlaps with one detection bound no third one.
+        if is_bound and not measure.endswith("IoU"):
+            return f"{other} and this one overlap one detection, with a mean {measure} of {(1 + overlap) / 2:.2f}."
+        return f"{other} overlaps this one with {measure} {'at least ' if is_bound else ''}{overlap:.2f}."
     return (
         f"No reliable detection lies on the annotation. An estimated {_share(usual)} of the annotations of {category} "
-        "of this size have one."
+        f"of this size have one."
     )
 
 

@@ -17,6 +17,7 @@ from ioukit import _core
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Columns, record
 from ioukit._output import printable, spreadsheet_text, whole_file
+from ioukit._words_and_colours import overlap_name
 from ioukit.evaluation.results import Evaluation
 from ioukit.label_errors.label_error import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED, LabelError, reason
 
@@ -26,7 +27,7 @@ _KEYS = tuple(kind.key for kind in LABEL_ERROR_KINDS)
 CSV_COLUMNS = (
     *("image_id", "file_name", "annotation_id", "other_id", "kind", "class", "suggested_class"),
     *("x", "y", "width", "height", "suggested_x", "suggested_y", "suggested_width", "suggested_height"),
-    *("score", "detection_score", "iou", "reason"),
+    *("score", "detection_score", "overlap", "reason"),
 )
 """The columns of a CSV file, in order."""
 WHICH = CSV_COLUMNS.index("score")
@@ -61,12 +62,15 @@ class LabelErrors(Columns):
     suggested: npt.NDArray[np.int64]
     """(N,) position of the class that the object should have; -1 if it should be removed."""
     overlap: npt.NDArray[np.float64]
-    """(N,) IoU of the object with the detection, or with the other object of a double; NaN for none."""
+    """(N,) overlap of the object with the detection, or with the other object of a double, by the measure of the kind
+    of region: IoU, for keypoints OKS. NaN for none. It is a lower bound for doubles other than boxes: the sum of the
+    overlaps of both with one detection, minus 1."""
     expected: npt.NDArray[np.float64]
     """(N,) what is usual, or speaks for the label. Overlooked: the share of detections like this one that match an
-    object. Badly drawn: the IoU of such a detection with its object. Swapped: score times IoU of the strongest
+    object. Badly drawn: the overlap of such a detection with its object. Swapped: score times overlap of the strongest
     detection of the label's class, NaN for none. Spurious: the share of objects like this one that a reliable detection
-    overlaps. NaN for doubled objects. Shares and the usual IoU are estimates, not counts."""
+    overlaps. NaN for doubled
+    objects. Shares and the usual overlap are estimates, not counts."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -166,13 +170,14 @@ class LabelErrors(Columns):
         # The rows -1 take the additional last value, which is not used.
         ids, others = (_padded(table.objects.id)[rows].tolist() for rows in (self.object, self.other))
         other_classes = _padded(table.objects.category)[self.other].tolist()
-        bound = self.evaluation.ground_truth is None or self.evaluation.matches.iou_type != "bbox"
+        iou_type = self.evaluation.matches.iou_type
+        bound, measure = self.evaluation.ground_truth is None or iou_type != "bbox", overlap_name(iou_type)
         images, boxes = table.image_ids[self.image].tolist(), self.boxes.tolist()
         new_boxes = self.suggested_boxes.tolist()
         found = []
         for at, kind in enumerate(self.kinds):
             label, wanted = int(self.category[at]), int(self.suggested[at])
-            score, iou = float(scores[at]), float(self.overlap[at])
+            score, overlap = float(scores[at]), float(self.overlap[at])
             known, suggested = names[label] if label >= 0 else None, names[wanted] if wanted >= 0 else None
             other_id, other_class = (others[at], names[other_classes[at]]) if kind == "doubled" else (None, None)
             row = LabelError(
@@ -187,10 +192,16 @@ class LabelErrors(Columns):
                 box=_box(boxes[at]),
                 suggested_box=_box(new_boxes[at]),
                 detection_score=None if math.isnan(score) else score,
-                iou=None if math.isnan(iou) else iou,
+                overlap=None if math.isnan(overlap) else overlap,
                 reason="",
             )
-            words = reason(row, other_class=other_class, usual=float(self.expected[at]), is_bound=bound)
+            words = reason(
+                row,
+                other_class=other_class,
+                usual=float(self.expected[at]),
+                is_bound=bound,
+                measure=measure,
+            )
             found.append(row._replace(reason=words))
         return found
 
@@ -242,7 +253,7 @@ def cells(row: LabelError) -> tuple[Any, ...]:
     names = (_text(row.category), _text(row.suggested_category))
     boxes = (*(row.box or (None,) * 4), *(row.suggested_box or (None,) * 4))
     what = (image, _text(row.file_name), row.annotation_id, row.other_id, row.kind, *names)
-    return (*what, *boxes, row.score, row.detection_score, row.iou, _text(row.reason))
+    return (*what, *boxes, row.score, row.detection_score, row.overlap, _text(row.reason))
 
 
 def _padded(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

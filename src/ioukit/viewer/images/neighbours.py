@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit._array_types import Rows
+from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD, ERROR_KINDS, kinds_of_false_positives
 from ioukit.evaluation.matching import needs_more, order_of_preference, reaches_threshold, wanted
 from ioukit.evaluation.table import NEARLY_ONE, OVER_DETECTION, threshold_bits
 
@@ -120,6 +121,8 @@ class Neighbours:
             raise ValueError(f"this needs the near pairs of a match table: match with near={self.threshold:g}")
         self.least = table.near.least
         """Pairs with this overlap or a higher one are known."""
+        self.background = min(BACKGROUND_THRESHOLD, self.threshold)
+        """A detection whose overlaps with all objects that count are at most this lies on background."""
         self.objects = self._read_objects(objects)
         """By their rows in the table."""
         self.detections = self._read_detections(detections)
@@ -157,6 +160,24 @@ class Neighbours:
     def wanted(self, one: Found) -> Pair | None:
         """The object that a detection without a match would take if others had not taken it; ``None`` for none."""
         return wanted(self._table.protocol, list(self.alike(one)), self.reaches, lambda pair: pair.object.is_area)
+
+    def error(self, one: Found) -> tuple[str, list[Pair]]:
+        """The kind of error of a false positive, and its pairs with the objects that make it one of this kind.
+
+        Kinds are those of `error_kinds`, for which only objects that count are there.
+        """
+        sides: tuple[list[Pair], list[Pair]] = [], []
+        for pair in self.near_of(one):
+            if not pair.object.ignored:
+                sides[pair.object.category != one.category].append(pair)
+        same, other = (np.array([max((pair.iou for pair in side), default=0.0)]) for side in sides)
+        fits = min(self.threshold, NEARLY_ONE)
+        kinds, about = kinds_of_false_positives(
+            *(same, np.array([0]), other, np.array([1])), most=fits, least=self.background
+        )
+        kind, side = ERROR_KINDS[kinds[0]], int(about[0])
+        least = fits if kind in ("classification", "duplicate") else self.background
+        return kind, [pair for pair in sides[side] if pair.iou >= least] if side >= 0 else []
 
     def _read_objects(self, rows: slice) -> dict[int, Thing]:
         table, columns = self._table, self._table.objects

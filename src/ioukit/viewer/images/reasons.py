@@ -2,8 +2,9 @@
 
 Owns: the reasons. That a detection is false, the match table says (`evaluation/matching.py`); this file says why, and
 starts from that outcome. It asks in the order in which matching refuses: does the detection count at all, did it match,
-is it ignored, did a better detection take the object that it wants (`_false_positive`), and if nobody did, which object
-was nearest. So a reason agrees with the outcome, whatever the protocol.
+is it ignored, which object makes it an error of its kind (`_false_positive`), did a better detection take the object
+that it wants, and which object was nearest. So a reason agrees with the outcome, whatever the protocol, and with the
+kind of error that the page says above it.
 
 Does not own: who overlaps, matches and could match whom (`neighbours.py`), and which rule ignores a mark
 (`evaluation/why_ignored.py`). It is cut here because those stay the same in any other form of words. Numbers have as
@@ -18,6 +19,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._output import printable
+from ioukit._words_and_colours import overlap_name
 from ioukit.evaluation.table import LEFT_OUT, NEARLY_ONE, NOT_EXHAUSTIVE
 from ioukit.evaluation.why_ignored import cap_words, detection_rule, excuse, left_out_rule, object_rule
 from ioukit.viewer.images.neighbours import Found, Neighbours, Pair, Thing
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import MatchTable
-
-
-_OVERLAPS = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU", "centre": "overlap"}
-"""What an overlap is called, by the kind of region, or by the first word of its name."""
 
 
 class Reason(NamedTuple):
@@ -69,7 +67,7 @@ class Explainer:
     def __init__(self, truth: GroundTruth, detections: Detections, table: MatchTable, neighbours: Neighbours) -> None:
         self._truth, self._data, self._table, self._all = truth, detections, table, neighbours
         self._protocol = table.protocol
-        self._overlap = _OVERLAPS.get(table.iou_type) or _OVERLAPS.get(table.iou_type.partition("-")[0], "IoU")
+        self._overlap = overlap_name(table.iou_type)
         self._together = "" if self._protocol.ranks else ": pairs are chosen together, the most and then the closest"
 
     def detection(self, row: int) -> Reason:
@@ -172,27 +170,61 @@ class Explainer:
         return Reason("excused", "It matches no object, and does not count.")
 
     def _false_positive(self, one: Found) -> Reason:
-        wanted = self._all.wanted(one)
-        if wanted is not None:
-            words = f"{self._clause(wanted)}, but {self._taker(wanted)} matches that object."
-            if self._protocol.takes_best_or_none and sum(map(self._all.reaches, self._all.alike(one))) > 1:
-                words += " By this protocol, a detection matches its best object or none."
+        """The object that makes the detection an error of its kind comes first, because the page says that kind."""
+        kind, makers = self._all.error(one)
+        about, wanted = self._nearest(makers), self._all.wanted(one)
+        if about is not None and about.object.category != one.category:
+            return self._on_another_class(about)
+        start = ""
+        if about is None:
+            start = f"No object that counts has {self._overlap} above {_short(self._all.background)} with it. "
+        if wanted is not None and (about is None or wanted in makers or kind == "duplicate"):
             takers = self._all.takers.get(wanted.object.row)
-            return Reason("taken", words, wanted.object.row, takers[0].detection.row if takers else -1, wanted.iou)
-        best = self._nearest(self._all.alike(one))
+            taker = takers[0].detection.row if takers else -1
+            words = start + self._taken(wanted)
+            if kind == "localisation":  # as TIDE has it
+                words += " An overlap of exactly the threshold counts as a wrong place."
+            return Reason("taken", words, wanted.object.row, taker, wanted.iou)
+        best = about or self._nearest(self._all.alike(one))
         other = self._nearest(pair for pair in self._all.near_of(one) if pair.object.category != one.category)
         if best is None and other is None:
             return Reason("background", f"No object has {self._overlap} {self._least()} with it.")
-        if other is not None and (best is None or (self._all.reaches(other) and _closeness(best) < _closeness(other))):
-            start = f"It lies on {self._named(other)}, of another class: {self._measured(other)}."
-            words = f"{start} {self._best_alike(best)}"
-            return Reason("other_class", words, other.object.row, -1, other.iou)
-        assert best is not None
-        words = f"It matches no object. {self._best_alike(best)}"
+        if best is None or (
+            about is None and other and self._all.reaches(other) and _closeness(best) < _closeness(other)
+        ):
+            assert other is not None
+            return self._on_another_class(other, start)
+        words = f"{start}It matches no object. {self._best_alike(best)}"
+        if wanted is not None:
+            words += f" {self._taken(wanted)}"
         if other is not None and self._all.reaches(other):
             words += f" {self._clause(other)}, but that object is of another class."
         taker = self._counted_taker(best)
         return Reason("below", words, best.object.row, taker.detection.row if taker else -1, best.iou)
+
+    def _on_another_class(self, pair: Pair, start: str = "") -> Reason:
+        """The detection lies on an object of another class; then why it matches none of its own."""
+        one, least = pair.detection, "" if self._all.reaches(pair) else f", and {self._needed(pair.object)}"
+        wanted = self._all.wanted(one)
+        if wanted is None:
+            own = self._best_alike(self._nearest(self._all.alike(one)))
+        else:
+            own = self._taken(wanted, of=" of its class")
+        words = f"{start}It lies on {self._named(pair)}, of another class: {self._measured(pair)}{least}."
+        if pair.object.ignored:
+            words += f" {self._ignored(pair.object)}"
+        return Reason("other_class", f"{words} {own}", pair.object.row, -1, pair.iou)
+
+    def _ignored(self, one: Thing) -> str:
+        return f"That object does not count: {self._rule_of(one)}."
+
+    def _taken(self, wanted: Pair, of: str = "") -> str:
+        """Another detection took the object that a detection wants."""
+        words = f"{self._clause(wanted, of)}, but {self._taker(wanted)} matches that object."
+        one = wanted.detection
+        if self._protocol.takes_best_or_none and sum(map(self._all.reaches, self._all.alike(one))) > 1:
+            words += " By this protocol, a detection matches its best object or none."
+        return words
 
     def _nearest(self, pairs: Iterable[Pair]) -> Pair | None:
         """The object that a detection lies on most; a crowd only if no other object is close enough."""
@@ -203,7 +235,10 @@ class Explainer:
         if best is None:
             return f"No object of its class has {self._overlap} {self._least()} with it."
         name, needed = self._named(best), self._needed(best.object)
-        words = f"The best of its class is {name}: {self._measured(best)}, and {needed}."
+        counts = "" if best == self._nearest(self._all.alike(best.detection)) else " that counts"
+        words = f"The best of its class{counts} is {name}: {self._measured(best)}, and {needed}."
+        if best.object.ignored:
+            return f"{words} {self._ignored(best.object)}"
         taker = self._counted_taker(best)
         if taker is None:
             return words
@@ -298,11 +333,11 @@ class Explainer:
     def _measured_and_scored(self, pair: Pair) -> str:
         return ", ".join([self._measured(pair), *self._score(pair.detection)])
 
-    def _clause(self, pair: Pair) -> str:
-        """What a detection shares with an object."""
+    def _clause(self, pair: Pair, of: str = "") -> str:
+        """What a detection shares with an object, and more about that object."""
         if pair.object.is_area:
-            return f"{_overlap(pair.iou, self._all.threshold)} of it lies in {self._named(pair)}"
-        return f"{self._named(pair, first=True)} has {self._measured(pair)} with it"
+            return f"{_overlap(pair.iou, self._all.threshold)} of it lies in {self._named(pair)}{of}"
+        return f"{self._named(pair, first=True)}{of} has {self._measured(pair)} with it"
 
     def _named(self, pair: Pair, *, first: bool = False) -> str:
         """The object of a pair, with its class if that is not the detection's."""

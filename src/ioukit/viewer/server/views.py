@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._words_and_colours import annotator_words
+from ioukit._words_and_colours import annotator_words, overlap_name
 from ioukit.evaluation import ERROR_KINDS
 from ioukit.report import _html
 from ioukit.viewer.answers.answering import answer
@@ -210,7 +210,7 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
         "title": title if collection.annotators is None else " and ".join(collection.annotators),
         "annotators": collection.annotators,
         "words": None if collection.annotators is None else _words(*collection.annotators),
-        "kind": table.iou_type,
+        "overlap": overlap_name(table.iou_type),
         "models": models,
         "classes": [{"name": name, "objects": count} for name, count in classes],
         "images": len(table.image_ids),

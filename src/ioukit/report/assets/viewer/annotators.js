@@ -12,7 +12,7 @@ function speakOfAnnotators(first, second) {
   KIND_NAMES.splice(0, 4, object, tp, capitalized(fp), capitalized(fn));
   LOOK.before = {};
   COUNT_TITLES.splice(0, 6, ["tp", "Pairs", "pairs of one class"], ["fp", capitalized(fp), `regions of ${second} without a pair`],
-    ["fn", capitalized(fn), `regions of ${first} without a pair`], ["f1", "F1", "twice the pairs, divided by the regions of both"]);
+    ["fn", capitalized(fn), `regions of ${first} without a pair`], ["f1", "F1", "harmonic mean of the shares of their regions that are paired"]);
   SORTS.splice(0, SORTS.length, ["errors", "Most without a pair"], ["f1", "F1"], ["fp", capitalized(fp)], ["fn", capitalized(fn)], ["tp", "Pairs"],
     ["objects", `Regions of ${first}`], ["detections", `Regions of ${second}`], ...SORTS.slice(-2));
   Object.assign(FILTER_TITLES, { outcome: "Agreement", error: "Kind of difference", confusion: "Classes" });

@@ -30,8 +30,8 @@ const OUTCOMES = [
 ];
 // Without a model there are objects, and nothing finds or misses them.
 const outcomesHere = () => (DATA.models.length ? OUTCOMES : [{ ...OUTCOMES[3], text: "Objects" }, OUTCOMES[4]]);
-// The measure of overlap: keypoints have OKS.
-const OVERLAP = () => (DATA.kind === "keypoints" ? "OKS" : "IoU");
+// The measure of overlap at the beginning of a title: keypoints have OKS.
+const OVERLAP = () => capitalized(DATA.overlap);
 // What colours say: the outcome, the class, or the track of a large image.
 const usualColour = () => (DATA.models.length ? "outcome" : "class");
 const colourNow = () => VIEW.one("colour", usualColour());

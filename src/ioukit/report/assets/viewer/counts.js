@@ -1,14 +1,16 @@
 // Counts, precision, recall and F1 of what is filtered, and the thresholds that they depend on.
 
 const COUNT_TITLES = [["tp", "TP", "true positives"], ["fp", "FP", "false positives"], ["fn", "FN", "missed objects"],
-  ["precision", "Precision", "TP / (TP + FP)"], ["recall", "Recall", "TP / (TP + FN)"], ["f1", "F1", "mean of precision and recall"]];
+  ["precision", "Precision", "TP / (TP + FP)"], ["recall", "Recall", "detected objects / (detected objects + FN)"],
+  ["f1", "F1", "harmonic mean of precision and recall"]];
 const countText = (counts, key) => (["tp", "fp", "fn"].includes(key) && Number.isFinite(counts[key]) ? whole(counts[key]) : fixed(counts[key] ?? NaN));
 const NO_MISSED = "not defined under a range of scores: missed objects have no score";
 const ONLY_OBJECTS = "the filter chooses objects only";
 
 // What the numbers leave out under the filters that are on, in sentences.
 const onlyObjects = () => ["change", "flag"].filter((key) => STATE.has(key));
-function countSentences({ found, fn }, model) {
+function countSentences(counts, model) {
+  const { found, fn } = counts;
   const titles = (keys) => keys.map((key) => FILTER_TITLES[key]);
   const listed = (keys) => titles(keys).map((title) => `“${title}”`).join(" and ");
   const unused = ["outcome", "error"].filter((key) => STATE.has(key)), objects = onlyObjects();
@@ -16,7 +18,17 @@ function countSentences({ found, fn }, model) {
     unused.length ? `These numbers do not follow the filter ${listed(unused)}: they count all ${DATA.annotators ? "regions" : "outcomes"}.` : "",
     objects.length ? `The filter ${listed(objects)} chooses objects only, so detections are not counted. ${model} finds ${whole(found)} of these ${plural(found + (fn ?? 0), "object")}.` : "",
     STATE.has("score") ? "Missed objects have no score. So with the filter “Score”, FN, recall and F1 are not defined." : "",
+    apartSentence(counts, model),
   ].filter(Boolean).join(" ");
+}
+
+// Where a filter separates objects and their detections, those that are found are not those that are right.
+function apartSentence({ tp, found, fn, precision, recall }, model) {
+  if (tp === found || precision === null || recall === null) return "";
+  const these = (words) => `${whole(found)} of these ${plural(found + fn, words)}`;
+  if (!DATA.annotators) return `The filters choose an object and its detection each by itself: TP counts detections, recall counts objects. ${model} finds ${these("object")}.`;
+  const [first, second] = DATA.annotators;
+  return `The filters choose the two regions of a pair each by itself: ${second} has ${plural(tp, "paired region")}, ${first} has ${these("region")} paired.`;
 }
 
 function startCounts() {
@@ -48,7 +60,8 @@ function startCounts() {
     answer.counts.forEach((counts, at) => COUNT_TITLES.forEach(([key], k) => {
       const left = objects && ["fp", "precision", "f1"].includes(key);
       cells[at][k].textContent = left ? "–" : countText(counts, key);
-      cells[at][k].title = left ? ONLY_OBJECTS : counts.fn === null && ["fn", "recall", "f1"].includes(key) ? NO_MISSED : "";
+      const found = key === "recall" && counts.recall !== null ? `${whole(counts.found)} of ${plural(counts.found + counts.fn, "object")}` : "";
+      cells[at][k].title = left ? ONLY_OBJECTS : counts.fn === null && ["fn", "recall", "f1"].includes(key) ? NO_MISSED : found;
     }));
     said.textContent = countSentences(answer.counts[Math.max(0, DATA.models.indexOf(model))], many ? model : "The model");
     said.hidden = !said.textContent;
