@@ -234,7 +234,7 @@ def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: 
     """(G,) the chance of a reliable detection by class and size.
 
     It is that of objects that have a detection at all: labels of nothing have none. The chances of a miss are
-    multiplied by one number, so that they add up to the misses of all objects; none is above 1. But a model whose misses
+    multiplied by one number, so that they add up to all misses; none is above 1. But a model whose misses
     leave hardly a trace, or whose low scores were cut off, does not show in this way what it misses. Then all objects
     tell it.
     """
