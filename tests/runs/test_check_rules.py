@@ -74,6 +74,25 @@ def test_the_bounds_are_those_of_compare() -> None:
         assert (result.replicates, result.seed, result.num_images) == (replicates, 3, IMAGES)
 
 
+@pytest.mark.parametrize(("missed", "outcome"), [(2, "in doubt"), (4, "in doubt"), (6, "broken")])
+def test_few_images_that_differ_are_no_fall(missed: int, outcome: str) -> None:
+    """AP has few values then, so that the bounds are too close. Of k images, all agree by chance with 1 / 2^k."""
+    images = np.arange(300)
+    boxes = np.tile([10.0, 10.0, 50.0, 50.0], (len(images), 1))
+    truth = GroundTruth.from_arrays(image_ids=images, category_ids=images * 0 + 1, boxes=boxes)
+    every = Detections.from_arrays(
+        image_ids=images, category_ids=images * 0 + 1, boxes=boxes, scores=np.linspace(0.9, 0.5, len(images))
+    )
+    kept = np.setdiff1d(images, 25 + 50 * np.arange(missed))
+    baseline, candidate = evaluate(truth, every), evaluate(truth, every.take(kept))
+    result = check_rules(candidate, baseline)
+    (check,) = result.results[0].checks
+    assert check.high < 0
+    assert check.p_value == pytest.approx(0.5**missed, abs=0.03)
+    assert (check.finding, result.exit_code) == (outcome, int(outcome == "broken"))
+    assert ("chance alone would show such a fall in" in result.to_text()) == (outcome == "in doubt")
+
+
 def test_bounds_that_are_doubtful_say_why() -> None:
     """In the text below the bounds, in the table, and in the file of a build."""
     baseline, candidate = pair(0.1)

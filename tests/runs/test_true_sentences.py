@@ -26,8 +26,10 @@ CHECK = re.compile(rf"(\S+)  (?:({NUMBER}) -> )?({NUMBER})(?:  ({NUMBER}))?(?:; 
 CHANGE = re.compile(
     rf".+ (fell|rose|is the same,) (?:by )?({NUMBER})(?: points)? "
     rf"\((?:change of )?({NUMBER}) to ({NUMBER})(?: points)?\): (not allowed|allowed|in doubt)"
-    r"(?:; it may (not )?(fall|rise)(?: by (1(?= point(?:;|$))|[\d.e-]+(?= points)) points?)?)?(?:; in_doubt is (\w+))?"
+    r"(?:; it may (not )?(fall|rise)(?: by (1(?= point(?:;|$))|[\d.e-]+(?= points)) points?)?)?"
+    r"(?:; chance alone would show such a (?:fall|rise) in (?:at most )?\d+ of [\d,]+ cases)?(?:; in_doubt is (\w+))?"
 )
+CHANCE = re.compile(r"; chance alone would show such a (?:fall|rise) in (?:at most )?(\d+) of ([\d,]+) cases")
 DOUBT = re.compile(r"in doubt(?: for (\d+) of (\d+) classes)?: the limit lies between the bounds; in_doubt is (\w+)")
 CODES = {"passed": 0, "broken": 1, "undecided": 2}
 
@@ -105,8 +107,11 @@ def check_line(
             one = compare(*models, keys=[key], level=two_sided, replicates=20, permutations=1).differences[0]
         else:
             one = intervals(models[1], key, level=two_sided, replicates=20)[key]
-        if one.high - one.low > 1e-9:  # else nothing varies, and the bounds of the gate are wider
+        at_end = abs(float(main)) == 1 or (not rule.compares and float(main) == 0)
+        if one.high - one.low > 1e-9 and not at_end:
             assert abs(float(text) - getattr(one, side)) <= 5e-5 + 1e-12
+        else:  # nothing varies, or all images agree: the bounds of the gate are wider
+            assert (float(text) - getattr(one, side)) * (1 if side == "high" else -1) >= -5e-5 - 1e-12
     worst, best = (low, high) if low_alone else (high, low)
     return "holds" if allowed(rule, worst) else "in doubt" if allowed(rule, best) else "broken"
 
@@ -210,6 +215,17 @@ def test_every_line_of_a_gate_is_true(made: tuple[GateResult, Evaluation, Evalua
             for shown in [check_line(line, rule, one.certainty, len(lines), (baseline, candidate))]
         ]
         doubt = rules.doubt_of(rule)
+        if by_chance := CHANCE.search(reason):
+            # The bounds alone break the rule.
+            assert (found, one.certainty is not None) == (["broken"], True)
+            p_value = one.checks[0].p_value
+            assert p_value > 1 - (one.certainty or 0)
+            both_sides = compare(baseline, candidate, keys=one.checks[0].key, replicates=2)[one.checks[0].key].p_value
+            assert p_value <= both_sides + 1e-12
+            assert float(by_chance[1]) / float(by_chance[2].replace(",", "")) == pytest.approx(p_value, abs=0.02)
+            found = ["in doubt"]
+        elif found == ["broken"] and rule.compares and one.certainty is not None:
+            assert one.checks[0].p_value <= 1 - one.certainty + 1e-12
         if changed:
             check_change(reason, rule, one.checks[0], doubt)
         else:

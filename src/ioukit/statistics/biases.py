@@ -35,7 +35,7 @@ _DOUBT = 0.25  # the share of the bias by which the shape itself may be wrong
 
 def bias_shape(clusters: npt.NDArray[np.int64], protocol: Protocol) -> Floats:
     """The bias of AP of a class on so many images or clusters, in relation to other numbers of them."""
-    if protocol.integral == "trapezoid_from_first":
+    if protocol.leaves_out_first_strip:
         return 1.0 / np.maximum(clusters, 1)
     return np.asarray((clusters + 1.0) ** -_EXPONENT)
 

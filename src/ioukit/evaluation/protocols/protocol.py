@@ -139,6 +139,11 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
         )
 
     @property
+    def leaves_out_first_strip(self) -> bool:
+        """Whether AP lacks the part of the curve before the first recall, which is 1 / objects wide."""
+        return self.integral == "trapezoid_from_first"
+
+    @property
     def caps_one_class_by_image(self) -> bool:
         """Whether all categories count as one, and the cap those of an image: ranks are by score, not by category."""
         return self.class_agnostic and self.cap_scope == "image"

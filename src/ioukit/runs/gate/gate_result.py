@@ -41,6 +41,9 @@ class RuleCheck:
     """The upper bound. Each of the two is one-sided."""
     doubts: tuple[str, ...] = ()
     """Why the bounds may be wrong more often than they say, as :attr:`ioukit.statistics.Interval.warnings`."""
+    p_value: float = math.nan
+    """How often chance alone shows such a change, by a permutation test: more than 1 minus the certainty is doubt. NaN
+    unless a rule compares one number whose bounds alone break it."""
 
     @property
     def difference(self) -> float:
@@ -216,7 +219,8 @@ def shown_bounds(check: RuleCheck, result: RuleResult) -> str:
     if result.certainty is None or math.isnan(check.low):
         return ""
     rule, sign = result.rule, "+" if result.rule.compares else ""
-    low, high = (check.finding == "holds", check.finding != "broken")[:: 1 if rule.forbids_low else -1]
+    broken = check.finding == "broken" or not math.isnan(check.p_value)  # by the bounds
+    low, high = (check.finding == "holds", not broken)[:: 1 if rule.forbids_low else -1]
     certain = [f" ({percent(each)})" for each in certainties_of(rule, result.certainty, len(result.checks))]
     return (
         f"at least {_shown(check.low, rule, low, sign)}{certain[0]}, "

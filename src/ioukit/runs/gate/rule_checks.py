@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from ioukit._near_names import suggest
 from ioukit._progress import as_part
+from ioukit.comparison.words import chance
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult, certainties_of
 from ioukit.runs.gate.rules import Rule, Rules, as_decimal, default_rules
+from ioukit.statistics.comparing import PermutationTests, permutation_tests
+from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import enough_groups
 from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import named_numbers
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
 
 _ROUNDING = 1e-12  # of sums of numbers within 0 and 1
+_PERMUTATIONS = 1000
 
 
 def check_rules(
@@ -47,7 +55,9 @@ def check_rules(
     have to help every class (an intersection-union test).
 
     Few images show nothing: all of n images, or clusters, with objects agree by chance with a probability of
-    ``0.5 ** n``. Where that is more than a bound may err, it is the least or the greatest number that there is.
+    ``0.5 ** n``. Where that is more than a bound may err, it is the least or the greatest number that there is. If few
+    images differ, bounds are too close. So a rule that compares one number is broken only if a permutation test shows
+    the change, too, as :func:`ioukit.statistics.compare` makes it, on one side; else it is in doubt.
 
     A number that is the same in both runs, whichever images are drawn, has no bounds: it did not change. A class on few
     images that takes a part of its variance from other classes has bounds even then. Without any spread, a change of n
@@ -97,6 +107,7 @@ def check_rules(
     estimated = [rule for rule in asked.rules if rule.is_estimated and keys[rule]]
     replicates, reason, num_clusters = 0, "", 0
     estimates: dict[tuple[str, bool], Estimate] = {}
+    by_chance = None
     if estimated and len(candidate.matches.image_ids) < 2:
         reason = "one image does not tell how much the numbers depend on the images"
     elif estimated:
@@ -113,9 +124,29 @@ def check_rules(
             with as_part(at, len(sorts)):
                 found = evidence.differences if of_difference else evidence.estimates
             estimates.update(((key, of_difference), one) for key, one in zip(needed, found, strict=True))
-    results = tuple(_result(rule, asked, keys[rule], sides, estimates) for rule in asked.rules)
+            by_chance = _ByChance(evidence, list(needed)) if of_difference else by_chance
+    results = tuple(_result(rule, asked, keys[rule], sides, estimates, by_chance) for rule in asked.rules)
     images = len(candidate.matches.image_ids)
     return GateResult(shown[1], shown[0], results, reason, images, num_clusters, replicates, asked.seed)
+
+
+class _ByChance:
+    """How often chance alone shows such differences, by a permutation test that is made when it is first asked for."""
+
+    def __init__(self, evidence: Evidence, keys: Sequence[str]) -> None:
+        self._evidence, self._keys = evidence, keys
+
+    @cached_property
+    def _tests(self) -> PermutationTests:
+        one = dataclasses.replace(self._evidence, replicates=1, further=2 * _PERMUTATIONS)
+        return permutation_tests(one, _PERMUTATIONS, all_if_few=True)
+
+    def p_value(self, key: str, *, falls: bool) -> float:
+        """The one-sided p-value of a difference."""
+        at, sign = self._keys.index(key), 1 if falls else -1
+        observed, swapped = sign * self._tests.observed[at], sign * self._tests.swapped[:, at]
+        # A permutation whose number is undefined counts.
+        return float(1 + np.count_nonzero(~(swapped > observed + _ROUNDING))) / (1 + len(swapped))
 
 
 class _Sides(NamedTuple):
@@ -166,7 +197,12 @@ def _check_known(key: str, known: Mapping[str, float], what: str, source: str, *
 
 
 def _result(
-    rule: Rule, rules: Rules, keys: Sequence[str], sides: _Sides, estimates: Mapping[tuple[str, bool], Estimate]
+    rule: Rule,
+    rules: Rules,
+    keys: Sequence[str],
+    sides: _Sides,
+    estimates: Mapping[tuple[str, bool], Estimate],
+    by_chance: _ByChance | None,
 ) -> RuleResult:
     certainty = rules.certainty_of(rule) if rule.is_estimated else None
     checks = []
@@ -182,8 +218,13 @@ def _result(
         bounds = _bounds(rule, estimate, certainties_of(rule, certainty, len(keys)))
         if math.isnan(bounds[0]):
             checks.append(RuleCheck(key, *numbers, _exact(rule, *numbers)))
-        else:
-            checks.append(RuleCheck(key, *numbers, _finding(rule, *bounds), *bounds, estimate.warnings))
+            continue
+        finding, p_value = _finding(rule, *bounds), math.nan
+        if finding == "broken" and len(keys) == 1 and by_chance is not None and rule.compares:
+            # Where few images differ, the number has few values, and the bounds are too close.
+            p_value = by_chance.p_value(key, falls=rule.forbids_low)
+            finding = "broken" if p_value <= alarm(certainty) else "in doubt"
+        checks.append(RuleCheck(key, *numbers, finding, *bounds, estimate.warnings, p_value))
     outcome = _outcome(rule, rules, checks)
     has_bounds = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
     reason = _change(rule, rules, checks[0]) if has_bounds else _reason(rule, rules, checks, certainty)
@@ -276,6 +317,9 @@ def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
     if not rule.limit:
         limit = "" if rule.forbids_low else "; it may not rise"
     doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
+    if doubt and not math.isnan(check.p_value):
+        often = chance(check.p_value, _PERMUTATIONS)
+        doubt = f"; chance alone would show such a {'fall' if sign < 0 else 'rise'} in {often}{doubt}"
     return f"{check.key} {change}: {allowed}{limit}{doubt}"
 
 
