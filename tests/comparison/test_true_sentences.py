@@ -8,6 +8,7 @@ import math
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,6 +97,17 @@ def test_letters_and_verdicts_agree(seed: int, number: int, spread: float) -> No
     best = ranking.names[0]
     assert ranking.verdict().startswith(f"{best} has the best AP, {ranking.intervals[0].value:.3f}")
     assert ranking.intervals[0].value == max(one.value for one in ranking.intervals)
+
+
+def test_classes_of_several_pairs_are_corrected_for_the_pairs() -> None:
+    """A class that differs under a pair that cannot be told apart would be one of many tests."""
+    given = models(3, 3, 0.2)
+    alone = compare_models({name: given[name] for name in "ab"}, replicates=30, permutations=99).pairs[0].comparison
+    several = compare_models(given, replicates=30, permutations=99).pairs[0].comparison
+    for one, other in zip(alone.per_class["AP"], several.per_class["AP"], strict=True):
+        assert other.p_adjusted == pytest.approx(min(2 * one.p_adjusted, 1), nan_ok=True)
+    plain = compare_models(given, replicates=30, permutations=99, correction="none").pairs[0].comparison
+    assert [one.p_adjusted for one in plain.per_class["AP"]] == [one.p_value for one in plain.per_class["AP"]]
 
 
 NOTHING = re.compile(

@@ -23,7 +23,7 @@ from ioukit.comparison.ranking_models import Ranking, ranking_of
 from ioukit.comparison.splitting import Parts, parts
 from ioukit.comparison.words import shortage_of, tests_in
 from ioukit.evaluation import Evaluation, Protocol
-from ioukit.statistics import compare, intervals
+from ioukit.statistics import Comparison, compare, intervals
 from ioukit.statistics.comparing import ClassCorrection
 from ioukit.statistics.detectable import enough_permutations
 from ioukit.statistics.resampling import Labels
@@ -189,7 +189,7 @@ def compare_models(
         clusters: The cluster of each image, such as its scene or video.
         correction: How p-values of classes, and those of pairs of models, are corrected for their number, see
             :func:`ioukit.statistics.compare`. Pairs have permutations of their own, so Holm's method takes the place of
-            that of Westfall and Young.
+            that of Westfall and Young, and p-values of classes are multiplied by the number of pairs that are shown.
         iou_threshold: At which IoU threshold objects are found, as for :func:`changes`.
         score_threshold: Which detections count in what changed, as for :func:`changes`.
         placement: The least change of IoU of an object that is better or worse placed, as for :func:`changes`.
@@ -238,8 +238,26 @@ def compare_models(
     ranking = None
     if len(models) > 2:
         ranking = _ranking(models, pairs, main, options, tests)
-        pairs = [dataclasses.replace(pair, p_corrected=ranking.p_value(*pair.names)) for pair in pairs]
+        pairs = [
+            dataclasses.replace(
+                pair,
+                p_corrected=ranking.p_value(*pair.names),
+                comparison=_of_several(pair.comparison, len(pairs)),
+            )
+            for pair in pairs
+        ]
     return ModelComparison(tuple(models), tuple(models.values()), tuple(pairs), ranking)
+
+
+def _of_several(compared: Comparison, pairs: int) -> Comparison:
+    """The comparison as one of several: p-values of classes are corrected for the number of pairs, too (Bonferroni)."""
+    if tests_in(3, compared.correction) == 1:  # these do not keep the chance of even one false alarm
+        return compared
+    classes = {
+        key: tuple(dataclasses.replace(one, p_adjusted=min(pairs * one.p_adjusted, 1.0)) for one in found)
+        for key, found in compared.per_class.items()
+    }
+    return dataclasses.replace(compared, per_class=classes)
 
 
 def _ranking(

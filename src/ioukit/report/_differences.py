@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -59,8 +60,16 @@ def in_points(value: float) -> str:
     return UNDEFINED if math.isnan(value) else signed_points(value).replace("-", _MINUS)
 
 
-def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[DifferenceRow], str]:
-    """The rows of the table, and the value at the left end of the bars, empty if there are none."""
+def difference_rows(
+    a: Evaluation, comparison: Comparison, p_corrected: float | None = None
+) -> tuple[list[DifferenceRow], str]:
+    """The rows of the table, and the value at the left end of the bars, empty if there are none.
+
+    Args:
+        a: The evaluation of the first model.
+        comparison: The differences.
+        p_corrected: The p-value of the main number, corrected for the number of pairs; ``None`` if there is only one.
+    """
     known = {difference.key: difference for difference in comparison.differences}
     ends = [abs(end) for one in known.values() for end in (one.low, one.high) if not math.isnan(end)]
     most = max(ends, default=0.0)
@@ -68,6 +77,8 @@ def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[Differe
     for measure, iou, area, _, _ in measure_rows(a):
         if measure.key in known:
             one = known[measure.key]
+            if p_corrected is not None and measure.key == a.protocol.main_measure.key:
+                one = dataclasses.replace(one, p_value=p_corrected)
             rows.append(
                 DifferenceRow(
                     measure.key,
@@ -152,7 +163,8 @@ def part_lists(
     if tested:
         of_class["p"] = rounded([tested.get(pair.a.per_class[k].id, math.nan) for k in order])
         if method := corrected_by(pair.comparison.correction):
-            of_class["words"] += f" The p-values are corrected for the number of classes by the method of {method}."
+            of_class["words"] += f" The p-values are corrected for the number of classes by the method of {method}"
+            of_class["words"] += ", and for that of the pairs of models." if pair.p_corrected is not None else "."
     sizes = [f"{abbreviate(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
     of_size, _ = _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + words["size"])
     lists = [of_class, of_size]

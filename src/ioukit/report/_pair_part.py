@@ -79,7 +79,7 @@ def pair_part(pair: ModelPair, letter: str, *, folder: Path | None, photographs:
     drawn, missing, notes = _drawn(
         pair, letter, curves, names, folder=folder, photographs=photographs // share, share=share
     )
-    rows, scale = difference_rows(pair.a, pair.comparison)
+    rows, scale = difference_rows(pair.a, pair.comparison, pair.p_corrected)
     scores = [f"at least {text}" if text else "all detections" for text in pair.threshold_texts]
     thresholds = f"A {scores[0]}, {letter} {scores[1]}" if pair.a.protocol.ranks else ""
     return PairPart(
@@ -228,10 +228,12 @@ def _numbers_words(pair: ModelPair, letter: str, level: str) -> str:
     statistics = pair.comparison
     # The data itself is one of all ways.
     every = statistics.permutations == 2**statistics.num_clusters - 1
+    key = pair.a.protocol.main_measure.key
+    corrected = "" if pair.p_corrected is None else f"; that of {key} is corrected for the number of pairs of models"
     exchanges = f"all {statistics.permutations + 1:,}" if every else f"{statistics.permutations:,} random"
     return (
         f"The {level} interval of a difference shows what other images could give. The p-value is the share of "
-        f"{exchanges} exchanges of A and {letter} that show a difference as large. "
+        f"{exchanges} exchanges of A and {letter} that show a difference as large{corrected}. "
         f"{doubt_sentence(statistics.differences, statistics.differences[0].level)}"
     ).rstrip()
 
