@@ -442,3 +442,20 @@ class TestSizesOfImages:
         cut = repaired(gt, None, ["gt:clip"])[0]
         assert cut.boxes.tolist() == [[0, 20, 20, 40], [700, 20, 30, 40], [5, 5, 10, 10]]
         assert cut.areas.tolist() == [800, 900, 60]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_that_the_reader_left_out_are_not_left_out_again(seed: int) -> None:
+    """Of a class under another name, the reader drops the detections: the class is not one that is unknown."""
+    gt, dt = scene(seed)
+    kept = dt[dt.category_ids != 2]
+    (finding,) = [one for one in check(gt, kept) if one.harmful]
+    assert (finding.code, str(finding.suspicion.repair)) == ("classes_without_detections", "only=detected-classes")
+    (finding,) = [one for one in check(gt, other(kept, dropped=1)) if one.harmful]
+    assert str(finding.suspicion.repair) == "only=detected-classes", "one record explains no class"
+    dropped = len(dt) - len(kept)
+    (finding,) = [one for one in check(gt, other(kept, dropped=dropped)) if one.harmful]
+    assert (finding.code, finding.suspicion.repair) == ("classes_without_detections", None)
+    assert f"; the reader left out {dropped} detections of the file" in finding.suspicion.message
+    assert "another name" in finding.suspicion.hint
+    assert "the reader left out 9 detections" in str(check(gt, other(dt[:0], dropped=9))).replace("\n  ", " ")
