@@ -342,3 +342,19 @@ class TestRepairs:
         np.testing.assert_allclose(data.detections.boxes, around, atol=1e-9)
         shift = np.where(dt.image_ids[:, None] == 2, [5.0, -3.0, 0.0, 0.0], 0.0)
         np.testing.assert_allclose(data.detections.boxes, dt.boxes + shift)
+
+
+class TestShapes:
+    @staticmethod
+    def filled(data: Any) -> Any:
+        masks = Masks.from_boxes(data.regions["Masks"].to_boxes(), height=SIZE[1], width=SIZE[0])
+        areas = {"areas": masks.area} if isinstance(data, GroundTruth) else {}
+        return dataclasses.replace(data, regions={"Masks": masks}, **areas)
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_boxes_for_masks(self, seed: int) -> None:
+        gt, dt = pair(seed, "mask")
+        assert codes(check(gt, self.filled(dt), iou_type="segm")) == ["detections_without_shapes"]
+        assert "ground_truth_without_shapes" in codes(check(self.filled(gt), dt, iou_type="segm"))
+        assert codes(check(self.filled(gt), self.filled(dt), iou_type="segm")) == []
+        assert codes(check(gt, self.filled(dt))) == [], "boxes are compared"

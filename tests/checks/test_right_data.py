@@ -420,3 +420,77 @@ class TestRounded:
         crossing = (rounded[:, 1] < 320) & (rounded[:, 1] + rounded[:, 3] > 320)
         rounded[crossing, 3] = 320 - rounded[crossing, 1]
         assert "detections_cut" in suspected(gt, other(dt, boxes=rounded), "cuts")
+
+
+class TestSizesOfImages:
+    """Boxes wholly outside of their images are not cut: the sizes, or the scale of the boxes, are wrong."""
+
+    @staticmethod
+    def beyond(gt: GroundTruth, dt: Detections | None = None) -> dict[str, Any]:
+        return {one.code: one for one in check(gt, dt) if one.code.endswith("beyond_image") and one.harmful}
+
+    @staticmethod
+    def with_sizes(gt: GroundTruth, sizes: Any) -> GroundTruth:
+        return dataclasses.replace(gt, images=dataclasses.replace(gt.images, sizes=sizes))
+
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("every", [1, 4])
+    def test_width_and_height_exchanged(self, seed: int, every: int) -> None:
+        gt, dt = scene(seed, images=120)
+        sizes = gt.images.sizes.copy()
+        sizes[::every] = sizes[::every, ::-1]
+        wrong = self.with_sizes(gt, sizes)
+        for found in (self.beyond(wrong), self.beyond(wrong, dt)):
+            finding = found["ground_truth_beyond_image"]
+            assert "if width and height of their images are exchanged" in finding.suspicion.message
+            assert finding.suspicion.repair is None
+        assert [one.code for one in check(wrong) if one.harmful] == ["ground_truth_beyond_image"]
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_boxes_too_large(self, seed: int) -> None:
+        gt, _ = scene(seed, images=120)
+        (finding,) = [one for one in check(dataclasses.replace(gt, boxes=gt.boxes * 1.6)) if one.harmful]
+        assert finding.code == "ground_truth_beyond_image"
+        assert "of them lie wholly outside" in finding.suspicion.message
+        assert "exchanged" not in finding.suspicion.message
+        assert finding.suspicion.repair is None
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_boxes_that_reach_beyond_are_cut(self, seed: int) -> None:
+        gt, _ = scene(seed, images=120)
+        wider = gt.boxes + np.array([-25.0, -25.0, 50.0, 50.0])
+        found = self.beyond(dataclasses.replace(gt, boxes=wider))
+        assert str(found["ground_truth_beyond_image"].suspicion.repair) == "gt:clip"
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_right_sizes_of_both_orientations(self, seed: int) -> None:
+        gt, dt = scene(seed, images=120)
+        assert not self.beyond(gt, dt)
+        turned = dataclasses.replace(gt, boxes=gt.boxes[:, [1, 0, 3, 2]])
+        assert not self.beyond(self.with_sizes(turned, gt.images.sizes[:, ::-1]))
+
+    def test_a_cut_leaves_what_lies_outside(self) -> None:
+        boxes = np.array([[-10.0, 20, 30, 40], [700, 20, 30, 40], [5, 5, 10, 10]])
+        gt = GroundTruth.from_arrays(
+            image_ids=[1] * 3, category_ids=[1] * 3, boxes=boxes, areas=[1000, 900, 60], images=[1], sizes=[[640, 480]]
+        )
+        cut = repaired(gt, None, ["gt:clip"])[0]
+        assert cut.boxes.tolist() == [[0, 20, 20, 40], [700, 20, 30, 40], [5, 5, 10, 10]]
+        assert cut.areas.tolist() == [800, 900, 60]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_that_the_reader_left_out_are_not_left_out_again(seed: int) -> None:
+    """Of a class under another name, the reader drops the detections: the class is not one that is unknown."""
+    gt, dt = scene(seed)
+    kept = dt[dt.category_ids != 2]
+    (finding,) = [one for one in check(gt, kept) if one.harmful]
+    assert (finding.code, str(finding.suspicion.repair)) == ("classes_without_detections", "only=detected-classes")
+    (finding,) = [one for one in check(gt, other(kept, dropped=1)) if one.harmful]
+    assert str(finding.suspicion.repair) == "only=detected-classes", "one record explains no class"
+    dropped = len(dt) - len(kept)
+    (finding,) = [one for one in check(gt, other(kept, dropped=dropped)) if one.harmful]
+    assert (finding.code, finding.suspicion.repair) == ("classes_without_detections", None)
+    assert f"; the reader left out {dropped} detections of the file" in finding.suspicion.message
+    assert "another name" in finding.suspicion.hint
+    assert "the reader left out 9 detections" in str(check(gt, other(dt[:0], dropped=9))).replace("\n  ", " ")

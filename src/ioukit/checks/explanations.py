@@ -88,6 +88,13 @@ FAULTS = (
         "`--repair angles=MEANING`; write the angles",
     ),
     Fault(
+        "Masks that are the filled boxes",
+        ("*_without_shapes",),
+        "AP too low",
+        "All masks of one side fill their boxes, and those of the other side do not",
+        "Write the masks",
+    ),
+    Fault(
         "Detections under the ids of other images",
         ("detections_of_other_images", "image_ids_are_positions"),
         "AP near 0, or too low",
@@ -293,8 +300,8 @@ FAULTS = (
         "Boxes beyond the image",
         ("*_beyond_image",),
         "AP too low near borders",
-        "Boxes are compared with the image",
-        "`--repair clip`",
+        "Boxes are compared with the image, also with width and height exchanged",
+        "`--repair clip`; the right sizes of images, if boxes lie wholly outside",
     ),
     Fault(
         "Training images in the test set",

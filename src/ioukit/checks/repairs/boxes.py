@@ -156,14 +156,21 @@ def exchanged(regions: Regions, others: Regions, rows: NDArray[np.bool_]) -> Any
 
 
 def clip(data: Data, repair: Repair) -> Data:
-    """Cuts boxes at the border of the image; boxes of images without a size stay."""
+    """Cuts boxes at the border of the image; boxes wholly outside, and those of images without a size, stay.
+
+    Areas of ground truth become no larger than the box.
+    """
     side = data.of(repair.side)
     sizes = sizes_of_rows(data, side)
     known = np.logical_not(np.isnan(sizes.sum(axis=1)))
     corners = convert(side.boxes, "xywh", "xyxy")
     limit = np.where(known[:, None], sizes, np.inf)
     cut = np.concatenate([np.clip(corners[:, :2], 0, limit), np.clip(corners[:, 2:], 0, limit)], axis=1)
-    beyond: NDArray[np.bool_] = known & (cut != corners).any(axis=1)
+    inside = (corners[:, :2] < limit).all(axis=1) & (corners[:, 2:] > 0).all(axis=1)
+    beyond: NDArray[np.bool_] = known & inside & (cut != corners).any(axis=1)
+    if isinstance(side, GroundTruth):
+        left = (cut[:, 2:] - cut[:, :2]).prod(axis=1)
+        side = replaced(side, areas=np.where(beyond, np.minimum(side.areas, left), side.areas))
     return _with_boxes(data, side, beyond, convert(cut, "xyxy", "xywh"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from ioukit.checks.suspicion import Sure
     from ioukit.typing import FloatArray
 
+    Flags = NDArray[np.bool_]
+
 
 WORDS = {
     **LAYOUTS,
@@ -46,6 +47,8 @@ FAR_BEYOND = 0.25
 BEYOND_PIXELS = 1.0
 OFTEN_FAR = 0.01
 FEWEST_BEYOND = 5
+FEWEST_OUTSIDE, OFTEN_OUTSIDE = 3, 0.05  # boxes wholly outside, and their share of those that reach beyond
+STILL_BEYOND = 0.1  # share of these after width and height are exchanged
 ALIKE = 0.5
 AS_GOOD = 0.97  # of the gain of the best reading: then the overlaps do not tell which one it is
 
@@ -186,34 +189,86 @@ def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:
     )  # fmt: skip
 
 
+class _Beyond(NamedTuple):
+    """Which boxes reach beyond their images."""
+
+    rows: Flags
+    """(N,) by more than a little."""
+    far: Flags
+    """(N,) by a large part of their own side."""
+    outside: Flags
+    """(N,) with all of their area."""
+
+    @property
+    def number(self) -> int:
+        return int(self.rows.sum())
+
+    @property
+    def wholly(self) -> int:
+        """How many lie wholly outside; 0 if they are too few to tell that something else is wrong."""
+        count = int((self.rows & self.outside).sum())
+        return count if count >= max(FEWEST_OUTSIDE, OFTEN_OUTSIDE * self.number) else 0
+
+
+def _beyond(boxes: FloatArray, sizes: FloatArray) -> _Beyond:
+    low, high = boxes[:, :2], boxes[:, :2] + boxes[:, 2:]
+    over = np.maximum(-low, high - sizes)  # NaN where the size of the image is unknown
+    far = (over > FAR_BEYOND * boxes[:, 2:]) & (over > BEYOND_PIXELS)
+    outside = ((low >= sizes) | (high <= 0)).any(axis=1)
+    flags = (((over > BEYOND * sizes) | far).any(axis=1), far.any(axis=1), outside)
+    return _Beyond(*map(np.asarray, flags))
+
+
 def beyond_image(case: Case) -> Iterator[Suspicion]:
-    """Boxes that reach beyond the image, by more than 2 % of its size or a quarter of their own side."""
+    """Boxes that reach beyond the image, by more than 2 % of its size or a quarter of their own side.
+
+    Boxes that lie wholly outside tell that the sizes of the images, or the scale of the boxes, are wrong: to cut them
+    would leave nothing of them.
+    """
     sides: tuple[Side, ...] = ("ground_truth",) if case.data.detections is None else ("ground_truth", "detections")
-    shares: dict[Side, float] = {}
-    found: list[tuple[Suspicion, Side]] = []
-    for side in sides:
-        data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
-        low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
-        over = np.maximum(-low, high - sizes)  # NaN where the size of the image is unknown
-        far = (over > FAR_BEYOND * data.boxes[:, 2:]) & (over > BEYOND_PIXELS)
-        beyond = ((over > BEYOND * sizes) | far).any(axis=1)
-        count = int(beyond.sum())
-        shares[side] = count / max(len(data), 1)
-        if count:
-            often = count >= FEWEST_BEYOND and (
-                count > OFTEN_BEYOND * len(data) or far.any(axis=1).sum() > OFTEN_FAR * len(data)
-            )
-            images = dict.fromkeys(data.image_labels()[beyond].tolist())
-            found.append((Suspicion(
-                f"{side}_beyond_image", "likely" if often else "possible",
-                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} {agree(count, 'reach')} beyond the image, by "
-                f"more than {percent(BEYOND, 0)} of the image or {percent(FAR_BEYOND, 0)} of their own side",
-                count, len(data), "cut them at the border of the image, if the other side ends there",
-                examples(images), repair=Repair("clip", side=side) if often else None, least_gain=0.002,
-            ), side))  # fmt: skip
-    for suspicion, side in found:
+    found = {side: _beyond(case.data.of(side).boxes, _sizes_of(case, side)) for side in sides}
+    shares = {side: one.number / max(len(one.rows), 1) for side, one in found.items()}
+    for side, one in found.items():
+        if not one.number:
+            continue
+        exchanged = _fit_exchanged(case, side, one)
+        often = one.number >= FEWEST_BEYOND and (
+            one.number > OFTEN_BEYOND * len(one.rows) or one.far.sum() > OFTEN_FAR * len(one.rows)
+        )
         # Where both sides reach as far, it is how these boxes are meant.
-        if all(share >= ALIKE * shares[side] for share in shares.values()) and len(shares) > 1:
-            yield dataclasses.replace(suspicion, sure="possible", repair=None)
-        else:
-            yield suspicion
+        alike = len(shares) > 1 and all(share >= ALIKE * shares[side] for share in shares.values())
+        yield _reaching(case, side, one, likely=exchanged or (often and not alike), exchanged=exchanged)
+
+
+def _reaching(case: Case, side: Side, beyond: _Beyond, *, likely: bool, exchanged: bool) -> Suspicion:
+    data, count = case.data.of(side), beyond.number
+    message = (
+        f"{count:,} of {len(data):,} boxes of the {NAMES[side]} {agree(count, 'reach')} beyond the image, by "
+        f"more than {percent(BEYOND, 0)} of the image or {percent(FAR_BEYOND, 0)} of their own side"
+    )
+    hint = "cut them at the border of the image, if the other side ends there"
+    if beyond.wholly:
+        message += f"; {beyond.wholly:,} of them lie wholly outside"
+        hint = "check the sizes of the images, and the scale of the boxes"
+    if exchanged:
+        message += ". Nearly all lie inside if width and height of their images are exchanged"
+        hint = "write the width and height of the images in the right order"
+    return Suspicion(
+        f"{side}_beyond_image", "likely" if likely else "possible", message, count, len(data), hint,
+        examples(dict.fromkeys(data.image_labels()[beyond.rows].tolist())),
+        repair=Repair("clip", side=side) if likely and not beyond.wholly else None, least_gain=0.002,
+    )  # fmt: skip
+
+
+def _sizes_of(case: Case, side: Side) -> FloatArray:
+    return case.sizes if side == "detections" else case.object_sizes
+
+
+def _fit_exchanged(case: Case, side: Side, beyond: _Beyond) -> bool:
+    """Whether the boxes of the images concerned lie inside if width and height of these images are exchanged."""
+    if not beyond.wholly:
+        return False
+    labels = case.data.of(side).image_labels()
+    rows = np.isin(labels, labels[beyond.rows])
+    then = _beyond(case.data.of(side).boxes[rows], _sizes_of(case, side)[rows, ::-1])
+    return then.number <= STILL_BEYOND * beyond.number

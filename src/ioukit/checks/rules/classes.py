@@ -49,6 +49,10 @@ LEAST_MISSED = 0.2  # share of missed objects that is assumed at least: good det
 FEWEST_SILENT = 3  # classes without detections that may be counted together
 # Longer names are not compared letter by letter, which takes memory in the square of the length; no class has one.
 LONGEST_NAME = 100
+LEFT_OUT = 0.5  # detections that the reader left out for each object of a class without detections
+WHY_LEFT_OUT = (
+    "see why detections were left out (without `--on-invalid drop`): their classes may have another name there"
+)
 SEVERAL, FEWEST_COLLAPSED, SHARE_COLLAPSED = 5, 3, 0.04
 TIMES_SILENT = 2.0  # so many times more silent classes than by chance
 
@@ -417,9 +421,11 @@ def empty(case: Case) -> Iterator[Suspicion]:
     if len(case.detections):
         yield from _without_detections(case, gt, objects)
     else:
+        hint = "check that the detector ran, and that this is the file it wrote"
         yield Suspicion(
-            "no_detections", "sure", "there is no detection, and every number is 0 where there are objects", 0, 0,
-            "check that the detector ran, and that this is the file it wrote",
+            "no_detections", "sure",
+            f"there is no detection, and every number is 0 where there are objects{_left_out(case)}", 0, 0,
+            WHY_LEFT_OUT if case.detections.dropped else hint,
         )  # fmt: skip
 
 
@@ -434,6 +440,12 @@ def _nothing_counts(case: Case) -> Suspicion:
         len(gt), len(gt), "check that this is the file with the annotations"
         + (", and that these flags, or the visibilities of the keypoints, are right" if why else ""),
     )  # fmt: skip
+
+
+def _left_out(case: Case) -> str:
+    """How many detections the reader left out, as the end of a sentence."""
+    dropped = case.detections.dropped
+    return f"; the reader left out {pluralize(dropped, 'detection')} of the file" if dropped else ""
 
 
 def _times(values: Ids, ids: Ids) -> Ids:
@@ -472,11 +484,13 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
             shown = [f"{gt.categories.names[place]} ({int(objects[place]):,})" for place in places.tolist()]
             lost = int(objects[places].sum())
             total = int((objects > 0).sum())
+            # What the reader left out may be of these very classes, by another name.
+            left_out = _left_out(case) if case.detections.dropped >= LEFT_OUT * lost else ""
+            hint = WHY_LEFT_OUT if left_out else "check that the detector knows these classes, and their ids"
+            only = Repair("only", "detected-classes") if sure == "likely" and not left_out else None
             yield Suspicion(
                 "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,
                 f"{len(places):,} of {total:,} classes with objects {agree(len(places), 'have no detection')} "
-                f"({pluralize(lost, 'object')} in all)",
-                len(places), total, "check that the detector knows these classes, and their ids",
-                examples(shown), repair=Repair("only", "detected-classes") if sure == "likely" else None,
-                must_improve=False,
+                f"({pluralize(lost, 'object')} in all){left_out}",
+                len(places), total, hint, examples(shown), repair=only, must_improve=False,
             )  # fmt: skip

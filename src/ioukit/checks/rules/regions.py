@@ -52,7 +52,7 @@ TURNED = ("crosswise", "turned")
 
 # Choices; none was measured alone.
 QUARTER, EXACT = np.pi / 2, 1e-6  # radians
-FEWEST, MOST_UPRIGHT = 10, 0.5  # boxes, and the share of the other side that is upright as well
+FEWEST, MOST_ALIKE = 10, 0.5  # regions that are all upright, or all boxes, and the share of the other side that is, too
 
 
 def lie_apart(case: Case) -> Iterator[Suspicion]:
@@ -182,18 +182,41 @@ def _rotated(case: Case) -> dict[Side, Any] | None:
 def _lost_angles(case: Case) -> Iterator[Suspicion]:
     """One side whose boxes are all upright, where those of the other side are turned."""
     given = _rotated(case)
-    if given is None or not all(map(len, given.values())):
+    if given is None:
         return
     upright = {side: _upright(regions) for side, regions in given.items()}
+    for side, said in _all_of_one_side(upright, "rotated boxes", "are upright"):
+        yield Suspicion(
+            f"{side}_without_angles", "likely", f"{said}: the angles were lost", len(upright[side]),
+            len(upright[side]), f"write the angles of the {NAMES[side]}",
+        )  # fmt: skip
+
+
+def shapes(case: Case) -> Iterator[Suspicion]:
+    """One side whose masks all fill their boxes, where those of the other side do not."""
+    around = _around(case, "Masks") if find_kind(case.iou_type).needs == "Masks" else None
+    if around is None:
+        return
+    filled = {side: _fills(masks_of(case.data, case.data.of(side)), around.data.of(side).boxes) for side in NAMES}
+    for side, said in _all_of_one_side(filled, "masks", "fill the box around them"):
+        yield Suspicion(
+            f"{side}_without_shapes", "likely", f"{said}: they were made from boxes", len(filled[side]),
+            len(filled[side]), f"write the masks of the {NAMES[side]}",
+        )  # fmt: skip
+
+
+def _fills(masks: Any, boxes: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(masks.area == boxes[:, 2] * boxes[:, 3])
+
+
+def _all_of_one_side(rows: dict[Side, NDArray[np.bool_]], what: str, are: str) -> Iterator[tuple[Side, str]]:
+    """The side of which all rows are so, where few of the other side are, and both in words."""
     sides: tuple[Side, Side] = ("detections", "ground_truth")
     for side, other in (sides, sides[::-1]):
-        if len(upright[side]) >= FEWEST and upright[side].all() and upright[other].mean() <= MOST_UPRIGHT:
-            yield Suspicion(
-                f"{side}_without_angles", "likely",
-                f"all {len(upright[side]):,} rotated boxes of the {NAMES[side]} are upright, and "
-                f"{int(upright[other].sum()):,} of {len(upright[other]):,} of the {NAMES[other]}: the angles were lost",
-                len(upright[side]), len(upright[side]), f"write the angles of the {NAMES[side]}",
-            )  # fmt: skip
+        ours, theirs = rows[side], rows[other]
+        if len(ours) >= FEWEST and len(theirs) and ours.all() and theirs.mean() <= MOST_ALIKE:
+            few = f"{int(theirs.sum()):,} of {len(theirs):,} of the {NAMES[other]}"
+            yield side, f"all {len(ours):,} {what} of the {NAMES[side]} {are}, and {few}"
 
 
 def _upright(boxes: Any) -> NDArray[np.bool_]:

@@ -55,6 +55,7 @@ for _rule in (
     Rule("places", "boxes that are turned, mirrored, resized or moved, or of other images", f"{_HERE}.places:places"),
     Rule("region-places", "masks, rotated boxes and polygons at another place", f"{_HERE}.regions:lie_apart"),
     Rule("angles", "rotated boxes whose angles are meant in another way, or lost", f"{_HERE}.regions:angles"),
+    Rule("shapes", "masks that are the filled boxes", f"{_HERE}.regions:shapes"),
     Rule("beyond-image", "boxes beyond the image", f"{_HERE}.boxes:beyond_image", False),
     Rule("unknown-classes", "classes that the ground truth does not list", f"{_HERE}.classes:unknown"),
     Rule("class-ids", "class ids of another convention", f"{_HERE}.classes:other_ids"),
