@@ -179,11 +179,10 @@ class Explainer:
         if about is None:
             start = f"No object that counts has {self._overlap} above {_short(self._all.background)} with it. "
         if wanted is not None and (about is None or wanted in makers or kind == "duplicate"):
-            takers = self._all.takers.get(wanted.object.row)
-            taker = takers[0].detection.row if takers else -1
             words = start + self._taken(wanted)
             if kind == "localisation":  # as TIDE has it
                 words += " An overlap of exactly the threshold counts as a wrong place."
+            taker = self._all.takers[wanted.object.row][0].detection.row
             return Reason("taken", words, wanted.object.row, taker, wanted.iou)
         best = about or self._nearest(self._all.alike(one))
         other = self._nearest(pair for pair in self._all.near_of(one) if pair.object.category != one.category)
@@ -199,8 +198,8 @@ class Explainer:
             words += f" {self._taken(wanted)}"
         if other is not None and self._all.reaches(other):
             words += f" {self._clause(other)}, but that object is of another class."
-        taker = self._counted_taker(best)
-        return Reason("below", words, best.object.row, taker.detection.row if taker else -1, best.iou)
+        counted = self._counted_taker(best)
+        return Reason("below", words, best.object.row, counted.detection.row if counted else -1, best.iou)
 
     def _on_another_class(self, pair: Pair, start: str = "") -> Reason:
         """The detection lies on an object of another class; then why it matches none of its own."""
