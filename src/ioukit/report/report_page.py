@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit._checks import pluralize
 from ioukit._output import printable
+from ioukit._words_and_colours import overlap_name
 from ioukit.evaluation import ERROR_KINDS, outcomes, per_image, score_curves
 from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
 from ioukit.report import _by_score, _numbers
@@ -361,6 +362,7 @@ def _scripted(
             "random": [],
             "cards": worst,
             "drawing": {},
+            "overlap": overlap_name(evaluation.matches.iou_type),
         }
     )
     drawn = made.drawn
