@@ -97,6 +97,8 @@ class Drawn(TypedDict):
     """How many images the gallery shows at once."""
     drawing: dict[str, Any]
     """How regions are drawn."""
+    overlap: str
+    """What an overlap of two regions is called, such as ``"IoU"``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,8 +338,7 @@ def _scripted(
     with_near = _near_matches(evaluation, background, threads)
     table = evaluation.matches if with_near is None else with_near
     scores = page_scores(curves, score_threshold)
-    start = int(np.searchsorted(-scores, -score_threshold, side="right")) - 1
-    start = min(max(start, 0), len(scores) - 1)
+    start = int(np.clip(np.searchsorted(-scores, -score_threshold, side="right") - 1, 0, len(scores) - 1))
     marks = _by_score.MarkPositions(table, scores, iou)
     made = _Scripted(
         {
