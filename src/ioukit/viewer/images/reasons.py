@@ -263,7 +263,7 @@ class Explainer:
         alike = [pair for pair in pairs if pair.detection.category == one.category]
         reaching = [pair for pair in alike if self._all.reaches(pair)]
         if reaching:
-            return self._went_elsewhere(min(reaching, key=_rank))
+            return self._went_elsewhere(min(reaching, key=_rank), reaching)
         others = (pair for pair in pairs if pair.detection.category != one.category)
         nearest = min(others, key=_rank, default=None)
         other = ""
@@ -272,7 +272,7 @@ class Explainer:
         if alike:
             best = min(alike, key=_rank)
             measured = self._measured_and_scored(best)
-            words = f"The best detection of its class ({measured}) is not close enough: {self._needed(one)}."
+            words = f"{self._best_of(best, alike)} ({measured}) is not close enough: {self._needed(one)}."
             taken = self._all.match.get(best.detection.row)
             if not best.detection.counts:
                 words += f" And it does not count: {self._why_not(best.detection)}."
@@ -298,10 +298,16 @@ class Explainer:
             return self._left_out(one)
         return self._too_low(one) if one.within else f"only {cap_words(self._protocol)}"
 
-    def _went_elsewhere(self, pair: Pair) -> Reason:
+    @staticmethod
+    def _best_of(best: Pair, pairs: Sequence[Pair]) -> str:
+        """The best detection of the class of an object; those that do not count may overlap it more."""
+        counts = " that counts" if best.detection.counts and any(pair.iou > best.iou for pair in pairs) else ""
+        return f"The best detection of its class{counts}"
+
+    def _went_elsewhere(self, pair: Pair, reaching: Sequence[Pair]) -> Reason:
         """Why a detection that overlaps an object enough does not match it."""
         one = pair.detection
-        start = f"The best detection of its class ({self._measured_and_scored(pair)})"
+        start = f"{self._best_of(pair, reaching)} ({self._measured_and_scored(pair)})"
         if not one.within:
             code = "left_out" if one.special & LEFT_OUT else "beyond_cap"
             return Reason(code, f"{start} does not count: {self._why_not(one)}.", -1, one.row, pair.iou)
