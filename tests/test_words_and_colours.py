@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ioukit._words_and_colours import COLOURS, ERROR_WORDS, OUTCOME_WORDS, percent, shorten, shorten_apart
+from ioukit._words_and_colours import COLOURS, ERROR_WORDS, OUTCOME_WORDS, overlap_name, percent, shorten, shorten_apart
 from ioukit.evaluation import ERROR_KINDS
 from ioukit.report import _html
 
@@ -101,3 +101,15 @@ def test_long_names_of_models_differ_also_where_they_are_cut() -> None:
     far = [f"{'a' * 40}{letter}{'b' * 40}{number}{'c' * 40}" for letter, number in (("x", 1), ("y", 1), ("x", 2))]
     assert shorten_apart(far, 24) == far, "no short text tells these apart"
     assert shorten_apart(["same" * 20] * 2, 24) == [shorten("same" * 20, 24)] * 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("bbox", "IoU"), ("segm", "IoU"), ("rotated", "IoU"), ("box3d", "IoU"), ("a kind of your own", "IoU")),
+        *(("keypoints", "OKS"), ("keypoints-crowdpose", "OKS"), ("rotated-probiou", "ProbIoU")),
+        *(("boundary", "boundary IoU"), ("centre-in-box", "overlap"), ("centre-in-mask", "overlap")),
+    ],
+)
+def test_an_overlap_has_the_name_of_its_measure(kind: str, name: str) -> None:
+    assert overlap_name(kind) == name

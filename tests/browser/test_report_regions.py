@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,3 +88,16 @@ def test_a_sentence_explains_views_from_above(open_page: OpenPage, tmp_path: Pat
     assert "The scenes are seen from above." in page.locator("#images .intro").inner_text()
     page.locator("#gallery button").first.click()
     assert page.locator("#viewer-stage .ground-grid text").count() > 4
+
+
+@pytest.mark.parametrize(("kind", "name"), [("segm", "IoU"), ("keypoints", "OKS"), ("rotated-probiou", "ProbIoU")])
+def test_overlaps_have_the_name_of_their_measure(open_page: OpenPage, tmp_path: Path, kind: str, name: str) -> None:
+    evaluation = region_cases.evaluated(kind)
+    write_report(evaluation, tmp_path / "report.html", score_threshold=0)
+    page = open_page(tmp_path / "report.html")
+    page.locator("#gallery button").first.click()
+    labels = page.locator("#viewer-stage text.label").all_text_contents()
+    measured = {match for one in labels for match in re.findall(r", (\w+) (?:0\.\d\d|1\.00)(?!\d)", one)}
+    assert measured == {name}
+    assert f"Histogram of the {name} of detections" in str(page.locator("#iou-bins svg").get_attribute("aria-label"))
+    assert page.get_by_role("heading", name=name, exact=True).count() == 1

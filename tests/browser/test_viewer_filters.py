@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
+from ioukit.label_errors import LABEL_ERROR_KINDS
 from ioukit.viewer.answers.answering import answer
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.filters import Filter
@@ -246,6 +247,14 @@ def test_the_ratios_are_what_their_titles_and_sentences_say(wanted: str, visits:
             assert found == tp or said.endswith(f"{name} finds {found} of these {objects} objects.")
         differ += found != tp
     assert (differ > 0) == (wanted != "")
+
+
+def test_issues_have_the_titles_of_label_errors(visits: Visits) -> None:
+    page = visits.open(visits.serve(MODELS, issues=True), "issue=swapped")
+    assert page.locator("#chips .chip .name").all_inner_texts() == ["Issue: Wrong class"]
+    open_fold(page, "Label issues")
+    texts = page.locator("#panel .checks[aria-label='Label issues'] label").all_inner_texts()
+    assert [re.sub(r"[\d,\s]+$", "", text) for text in texts] == [kind.title for kind in LABEL_ERROR_KINDS]
 
 
 def test_the_order_by_keyboard(visits: Visits) -> None:

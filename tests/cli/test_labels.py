@@ -53,6 +53,16 @@ def test_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more: --top N, --csv FILE or --report FILE shows them" in every.out
 
 
+@pytest.mark.parametrize(("least", "noted"), [(0.0, False), (0.29, False), (0.31, True), (0.5, True)])
+def test_a_note_says_that_low_scores_are_missing(least: float, noted: bool, tmp_path: Path) -> None:
+    records = [one for one in json.loads(DT.read_text(encoding="utf-8")) if one["score"] >= least]
+    (tmp_path / "dt.json").write_text(json.dumps(records), encoding="utf-8")
+    found = run_here("labels", GT, tmp_path / "dt.json")
+    lowest = min(one["score"] for one in records)
+    assert (f"note the lowest score of a detection is {lowest:.3g}: " in " ".join(found.err.split())) == noted
+    assert ("lowest score" in found.err) == noted
+
+
 def test_json_and_csv(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     arguments = ("labels", GT, DT, "--kinds", "swapped,overlooked", "--top", "9", "--csv", path)

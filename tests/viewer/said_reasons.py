@@ -51,6 +51,7 @@ _OF_DETECTIONS = _sentences(
     rf"(?P<other>{_CLAUSE}), but that object is of another class",
 )
 _FOUND = rf"(?P<measure>{_MEASURE}), score (?P<score>{_NUMBER})"
+_BEST = "The best detection of its class(?P<that_counts> that counts)?"
 _OF_OBJECTS = _sentences(
     f"It does not count: {_RULE}",
     r"The (?:detection that matches it does|\d+ detections that match it do) not count either",
@@ -58,11 +59,11 @@ _OF_OBJECTS = _sentences(
     rf"A detection matches it \((?P<measure>{_MEASURE})\), but (?P<low>{_TOO_LOW})",
     rf"A detection of another class \((?P<class>\w+), score (?P<its_score>{_NUMBER}), (?P<its_measure>{_MEASURE})\) "
     rf"lies on it(?P<but>, but does not count: (?:{_RULE}|(?P<its_low>{_TOO_LOW})))?",
-    rf"The best detection of its class \({_FOUND}\) is not close enough: (?P<needed>{_NEEDED})",
+    rf"{_BEST} \({_FOUND}\) is not close enough: (?P<needed>{_NEEDED})",
     f"And it does not count: (?:{_RULE}|(?P<low>{_TOO_LOW}))",
     rf"It matches (?P<elsewhere>{_OBJECT})",
-    rf"The best detection of its class \({_FOUND}\) does not count: {_RULE}",
-    rf"The best detection of its class \({_FOUND}\) (?:matches|overlaps most with) (?P<elsewhere>{_OBJECT}): "
+    rf"{_BEST} \({_FOUND}\) does not count: {_RULE}",
+    rf"{_BEST} \({_FOUND}\) (?:matches|overlaps most with) (?P<elsewhere>{_OBJECT}): "
     rf"{_MEASURE}",
     f"Besides, (?P<low>{_TOO_LOW})",
     f"No detection (?P<alike>of its class )?has (?P<none>{_LEAST})",
@@ -207,6 +208,9 @@ def check_words_of_object(facts: Facts, place: int, words: str, row: int, thresh
         if "needed" in parts:
             assert not pairs[row].meets
             _check_needed(facts, parts["needed"], threshold, place)
+        if sentence.startswith("The best detection of its class") and row in facts.counted:
+            higher = [one for one, fact in pairs.items() if fact.alike and fact.iou > pairs[row].iou + 1e-12]
+            assert ("that_counts" in parts) == bool(higher), words
         if "low" in parts:
             _check_low(parts["low"], float(facts.dt.scores[row]), facts.score)
         if "none" in parts:

@@ -142,6 +142,8 @@ def find_labels(
             doubted = found[(decided != "yes") & (decided != "no")]
         with bad_value("--score-threshold"):
             errors = doubted.chosen(top=top, at_least=score_threshold, kinds=wanted)
+    if note := _without_low_scores(found):
+        talk.say(note)
     _write(deciding, target, gt, corrected, errors, talk)
     if csv is not None:
         with bad_output():
@@ -155,6 +157,19 @@ def find_labels(
             talk.suggest("--report", "labels.html")
     else:
         answer.give(lambda: outcome[0], lambda: json.dumps(outcome[1]), talk, done=done)
+
+
+def _without_low_scores(found: "LabelErrors") -> str:
+    """A note if a score threshold was left in the detections, else nothing."""
+    from ioukit.label_errors.evidence import has_weak  # noqa: PLC0415 - as above
+
+    scores = found.evaluation.near_matches().detections.score
+    if not len(scores) or has_weak(scores):
+        return ""
+    return (
+        f"note the lowest score of a detection is {scores.min():.3g}: detections with low scores, down to about 0.05, "
+        "are evidence, too, and more wrong labels are found with them"
+    )
 
 
 def _write(

@@ -58,7 +58,7 @@ LISTED = (
         "A finds the object. {b} has another class for it.",
     ),
     ListedKind(DetectionChange.NEW, "new", "new false positive", "▼", "{b} has this false positive, and A does not."),
-    ListedKind(ObjectChange.WORSE_PLACED, "worse", "worse placed", "▽", "The IoU of {b} is lower."),
+    ListedKind(ObjectChange.WORSE_PLACED, "worse", "worse placed", "▽", "The overlap of {b} is lower."),
     ListedKind(ObjectChange.FOUND, "found", "found", "▲", "Only {b} finds the object."),
     ListedKind(
         *(ObjectChange.RIGHT_CLASS_NOW, "right-class", "right class", "▲"),
@@ -67,7 +67,7 @@ LISTED = (
     ListedKind(
         DetectionChange.GONE, "gone", "gone false positive", "▲", "A has this false positive, and {b} does not."
     ),
-    ListedKind(ObjectChange.BETTER_PLACED, "better", "better placed", "△", "The IoU of {b} is higher."),
+    ListedKind(ObjectChange.BETTER_PLACED, "better", "better placed", "△", "The overlap of {b} is higher."),
 )
 """The kinds of the list, in its order: what was lost comes first."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ioukit._array_types import Positions
 from ioukit._output import printable
-from ioukit._words_and_colours import percent
+from ioukit._words_and_colours import overlap_name, percent
 from ioukit.comparison.sides import table_with_near_pairs
 from ioukit.comparison.words import doubt_sentence
 from ioukit.evaluation import score_curves
@@ -163,6 +163,7 @@ def _drawn(
         "drawn": [place[image] for image in drawn_images],
         "cards": _CARDS,
         "drawing": style,
+        "overlap": overlap_name(pair.a.matches.iou_type),
     }
     return drawn, missing, notes
 
@@ -243,7 +244,7 @@ def _changes_words(pair: ModelPair, letter: str, thresholds: str, drawn: Mapping
     counted = f"Detections count with these scores: {thresholds}." if thresholds else "All detections count."
     words = (
         f"Objects and false positives that changed from A to {letter}, at IoU {iou_text(changes.iou_threshold)}. "
-        f"{counted} An object is better or worse placed if its IoU changes by at least {changes.placement:g}."
+        f"{counted} An object is better or worse placed if its overlap changes by at least {changes.placement:g}."
     )
     if drawn["leftOut"]:
         kept = "The list has the changes with the highest scores;" if thresholds else "The list has not all changes:"

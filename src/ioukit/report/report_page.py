@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit._checks import pluralize
 from ioukit._output import printable
+from ioukit._words_and_colours import overlap_name
 from ioukit.evaluation import ERROR_KINDS, outcomes, per_image, score_curves
 from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
 from ioukit.report import _by_score, _numbers
@@ -96,6 +97,8 @@ class Drawn(TypedDict):
     """How many images the gallery shows at once."""
     drawing: dict[str, Any]
     """How regions are drawn."""
+    overlap: str
+    """What an overlap of two regions is called, such as ``"IoU"``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,8 +338,7 @@ def _scripted(
     with_near = _near_matches(evaluation, background, threads)
     table = evaluation.matches if with_near is None else with_near
     scores = page_scores(curves, score_threshold)
-    start = int(np.searchsorted(-scores, -score_threshold, side="right")) - 1
-    start = min(max(start, 0), len(scores) - 1)
+    start = int(np.clip(np.searchsorted(-scores, -score_threshold, side="right") - 1, 0, len(scores) - 1))
     marks = _by_score.MarkPositions(table, scores, iou)
     made = _Scripted(
         {
@@ -361,6 +363,7 @@ def _scripted(
             "random": [],
             "cards": worst,
             "drawing": {},
+            "overlap": overlap_name(evaluation.matches.iou_type),
         }
     )
     drawn = made.drawn

@@ -179,11 +179,10 @@ class Explainer:
         if about is None:
             start = f"No object that counts has {self._overlap} above {_short(self._all.background)} with it. "
         if wanted is not None and (about is None or wanted in makers or kind == "duplicate"):
-            takers = self._all.takers.get(wanted.object.row)
-            taker = takers[0].detection.row if takers else -1
             words = start + self._taken(wanted)
             if kind == "localisation":  # as TIDE has it
                 words += " An overlap of exactly the threshold counts as a wrong place."
+            taker = self._all.takers[wanted.object.row][0].detection.row
             return Reason("taken", words, wanted.object.row, taker, wanted.iou)
         best = about or self._nearest(self._all.alike(one))
         other = self._nearest(pair for pair in self._all.near_of(one) if pair.object.category != one.category)
@@ -199,8 +198,8 @@ class Explainer:
             words += f" {self._taken(wanted)}"
         if other is not None and self._all.reaches(other):
             words += f" {self._clause(other)}, but that object is of another class."
-        taker = self._counted_taker(best)
-        return Reason("below", words, best.object.row, taker.detection.row if taker else -1, best.iou)
+        counted = self._counted_taker(best)
+        return Reason("below", words, best.object.row, counted.detection.row if counted else -1, best.iou)
 
     def _on_another_class(self, pair: Pair, start: str = "") -> Reason:
         """The detection lies on an object of another class; then why it matches none of its own."""
@@ -264,7 +263,7 @@ class Explainer:
         alike = [pair for pair in pairs if pair.detection.category == one.category]
         reaching = [pair for pair in alike if self._all.reaches(pair)]
         if reaching:
-            return self._went_elsewhere(min(reaching, key=_rank))
+            return self._went_elsewhere(min(reaching, key=_rank), reaching)
         others = (pair for pair in pairs if pair.detection.category != one.category)
         nearest = min(others, key=_rank, default=None)
         other = ""
@@ -273,7 +272,7 @@ class Explainer:
         if alike:
             best = min(alike, key=_rank)
             measured = self._measured_and_scored(best)
-            words = f"The best detection of its class ({measured}) is not close enough: {self._needed(one)}."
+            words = f"{self._best_of(best, alike)} ({measured}) is not close enough: {self._needed(one)}."
             taken = self._all.match.get(best.detection.row)
             if not best.detection.counts:
                 words += f" And it does not count: {self._why_not(best.detection)}."
@@ -299,10 +298,16 @@ class Explainer:
             return self._left_out(one)
         return self._too_low(one) if one.within else f"only {cap_words(self._protocol)}"
 
-    def _went_elsewhere(self, pair: Pair) -> Reason:
+    @staticmethod
+    def _best_of(best: Pair, pairs: Sequence[Pair]) -> str:
+        """The best detection of the class of an object; those that do not count may overlap it more."""
+        counts = " that counts" if best.detection.counts and any(pair.iou > best.iou for pair in pairs) else ""
+        return f"The best detection of its class{counts}"
+
+    def _went_elsewhere(self, pair: Pair, reaching: Sequence[Pair]) -> Reason:
         """Why a detection that overlaps an object enough does not match it."""
         one = pair.detection
-        start = f"The best detection of its class ({self._measured_and_scored(pair)})"
+        start = f"{self._best_of(pair, reaching)} ({self._measured_and_scored(pair)})"
         if not one.within:
             code = "left_out" if one.special & LEFT_OUT else "beyond_cap"
             return Reason(code, f"{start} does not count: {self._why_not(one)}.", -1, one.row, pair.iou)

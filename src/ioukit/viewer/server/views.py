@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.issues import Issues
     from ioukit.viewer.answers.tracking import Happened
     from ioukit.viewer.answers.values import Value
     from ioukit.viewer.images.photographs import Photographs
@@ -226,11 +227,19 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
         "errors": list(ERROR_KINDS),
         "flags": list(collection.flags),
         "columns": [_column(value) for value in collection.values.values()],
-        "issues": None if collection.issues is None else list(collection.issues.kinds),
+        "issues": None if collection.issues is None else _issues(collection.issues),
         "photographs": collection.folder is not None,
         "notes": noting.notes.name,
         **({"tracks": True} if collection.has_tracks else {}),
     }
+
+
+def _issues(issues: Issues) -> list[dict[str, str]]:
+    """The kinds of issues, and their names in words."""
+    from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - the viewer starts without it
+
+    titles = {kind.key: kind.title for kind in LABEL_ERROR_KINDS}
+    return [{"name": kind, "words": titles.get(kind, kind)} for kind in issues.kinds]
 
 
 def _words(first: str, second: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ function startChanges() {
     { title: "image", style: "wide-name", value: (k) => imagePlaces[CHANGES.image[k]], cell: (k) => named(imageName(k)) },
     ...SIDES.flatMap((_, side) => [
       ...(DATA.ranks ? [{ title: `score ${LETTERS[side]}`, num: true, style: "model", value: (k) => scoreOf(side, k), cell: (k) => measured(scoreOf(side, k)) }] : []),
-      { title: `IoU ${LETTERS[side]}`, num: true, style: "model", value: (k) => iouOf(side, k), cell: (k) => measured(iouOf(side, k)) },
+      { title: `${DATA.overlap} ${LETTERS[side]}`, num: true, style: "model", value: (k) => iouOf(side, k), cell: (k) => measured(iouOf(side, k)) },
     ]),
   ];
   const table = pagedTable(byId("changes-table"), { label: "Objects and detections that changed", columns, rows, start: [0, "ascending"] });
@@ -81,7 +81,7 @@ function changeWords(k) {
   const side = (at) => {
     const value = scoreOf(at, k), iou = iouOf(at, k);
     if (!Number.isFinite(value)) return `${LETTERS[at]}: no detection`;
-    const words = [...(DATA.ranks ? [`score ${value.toFixed(2)}`] : []), ...(Number.isFinite(iou) ? [`IoU ${iou.toFixed(2)}`] : [])];
+    const words = [...(DATA.ranks ? [`score ${value.toFixed(2)}`] : []), ...(Number.isFinite(iou) ? [`${DATA.overlap} ${iou.toFixed(2)}`] : [])];
     return `${LETTERS[at]}: ${words.join(", ") || "a detection"}`;
   };
   const { title, words } = CHANGES.kinds[CHANGES.kind[k]];

@@ -35,14 +35,14 @@ function startIouBins() {
   let found = [];
   const draw = () => {
     found = tp.map((steps, k) => ({ from: edges[k], to: edges[k + 1], tp: upTo(steps), fp: upTo(fp[k]) }));
-    barChart(holder, { label: "Histogram of the IoU of detections with their objects", x: { title: "IoU", low: 0, high: 1 }, y: { title: "detections" },
+    barChart(holder, { label: `Histogram of the ${DATA.overlap} of detections with their objects`, x: { title: DATA.overlap, low: 0, high: 1 }, y: { title: "detections" },
       pick: picked(({ from, to }, style) => [outcomeOf(style), ["iou", `${from}..${to}`], ...thresholdFilters()]),
-      bars: found.map((bar) => ({ ...bar, parts: bothKinds(bar.tp, bar.fp), words: `IoU from ${bar.from} to ${bar.to}: ${whole(bar.tp)} true, ${whole(bar.fp)} false` })) });
+      bars: found.map((bar) => ({ ...bar, parts: bothKinds(bar.tp, bar.fp), words: `${DATA.overlap} from ${bar.from} to ${bar.to}: ${whole(bar.tp)} true, ${whole(bar.fp)} false` })) });
   };
   slowly(holder, draw);
   drawnToFit(holder, draw);
   legend(byId("iou-bins-legend"), bothWords);
-  downloads(byId("iou-bins-downloads"), "iou_histogram", "histogram of IoU", { drawing: () => holder.querySelector("svg"),
+  downloads(byId("iou-bins-downloads"), "iou_histogram", `histogram of ${DATA.overlap}`, { drawing: () => holder.querySelector("svg"),
     rows: () => [["from", "to", "true positives", "false positives"], ...found.map((bar) => [bar.from, bar.to, bar.tp, bar.fp])] });
 }
 

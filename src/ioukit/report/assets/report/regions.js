@@ -48,7 +48,7 @@ function countsOf(image) {
   return { tp, fp, fn, f1: all ? (2 * tp) / all : NaN };
 }
 
-const iouText = (iou) => (iou ? `IoU ${iou.toFixed(2)}` : "IoU below 0.1");
+const iouText = (iou, name = DATA.overlap) => `${name} ${iou ? iou.toFixed(2) : "below 0.1"}`;
 const errorName = (region) => (region.error >= 0 ? WORDS.errors[DATA.errors.kinds[region.error]].plain : "");
 
 // Behind the name and score of a detection in a large picture.
@@ -74,7 +74,7 @@ function storyOf(image, region) {
   const partner = region.partner >= 0 ? regions[region.partner] : null;
   const about = kind === "fp" ? `, ${errorName(region)}` : "";
   // An ignored partner may be a crowd: a share of the detection lies in it.
-  const measured = kind === "ignored" ? iouText(region.iou).replace("IoU", "overlap") : iouText(region.iou);
+  const measured = iouText(region.iou, kind === "ignored" ? "overlap" : undefined);
   const where = partner ? `; ${measured} with an object ${name(partner)}` : kind === "fp" ? `; highest ${iouText(region.iou)}` : "";
   return `Detection ${name(region)}${scoreWords(", score", region)}: ${outcomeWords(kind)}${about}${where}.`;
 }

@@ -147,8 +147,7 @@ function startFilters(panel) {
   addFold(panel, "File name", ["text"], [textField("text", "File name contains", "Part of the file name")]);
   if (DATA.flags.length) addFold(panel, "Flags", ["flag"], [checks("flag", DATA.flags.map((value) => ({ value, text: columnTitle(value) })), "Flags")]);
   if (DATA.issues?.length) {
-    addFold(panel, "Label issues", ["issue"], [checks("issue", DATA.issues.map((issue) => (typeof issue === "string"
-      ? { value: issue, text: columnTitle(issue) } : { value: issue.name, text: issue.words || columnTitle(issue.name) })), "Label issues")]);
+    addFold(panel, "Label issues", ["issue"], [checks("issue", DATA.issues.map(({ name, words }) => ({ value: name, text: words })), "Label issues")]);
   }
   if (hasModels && !DATA.issues && DATA.ranks) {
     addFold(panel, "Label issues", [], [{ holder: element("p", { class: "small soft" }, "Start with ", element("code", {}, "--issues"),
@@ -191,7 +190,7 @@ function chipWords(key, value) {
     case "area": return `Area: ${value}`;
     case "text": return `Name contains “${value}”`;
     case "flag": return `Flag: ${value}`;
-    case "issue": return `Issue: ${value}`;
+    case "issue": return `Issue: ${DATA.issues?.find(({ name }) => name === value)?.words ?? value}`;
     case "tag": return `Tag: ${value}`;
     case "noted": return value === "yes" ? "With a note" : "Without a note";
     case "change": return CHANGE_WORDS[value] ? CHANGE_WORDS[value](...pairNow()) : value;
