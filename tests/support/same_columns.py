@@ -32,15 +32,7 @@ def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), wh
         if type(ours) is not type(expected) or ours != expected or ours == 0:  # else they have the same bits
             assert_same_columns(np.array(ours), np.array(expected), where=where)
     elif isinstance(expected, np.ndarray):
-        assert isinstance(ours, np.ndarray), where
-        assert (ours.dtype.kind, ours.shape) == (expected.dtype.kind, expected.shape), where
-        if expected.dtype.kind == "U":
-            assert ours.tolist() == expected.tolist(), where
-        else:
-            assert ours.dtype == expected.dtype, where
-            if ours.tobytes() != expected.tobytes():
-                np.testing.assert_array_equal(ours, expected, err_msg=where)  # names the values
-                raise AssertionError(f"{where} differs in its bits")
+        _assert_same_array(ours, expected, where)
     elif dataclasses.is_dataclass(expected):
         assert type(ours) is type(expected), where
         for field in dataclasses.fields(expected):
@@ -57,6 +49,18 @@ def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), wh
             assert_same_columns(mine, its, but=but, where=f"{where}[{at}]")
     else:
         assert ours == expected, f"{where}: {ours!r}, expected {expected!r}"
+
+
+def _assert_same_array(ours: Any, expected: np.ndarray[Any, Any], where: str) -> None:
+    assert isinstance(ours, np.ndarray), where
+    assert (ours.dtype.kind, ours.shape) == (expected.dtype.kind, expected.shape), where
+    if expected.dtype.kind == "U":
+        assert ours.tolist() == expected.tolist(), where
+    else:
+        assert ours.dtype == expected.dtype, where
+        if ours.tobytes() != expected.tobytes():
+            np.testing.assert_array_equal(ours, expected, err_msg=where)  # names the values
+            raise AssertionError(f"{where} differs in its bits")
 
 
 def arrays_of(value: Any, where: str = "") -> list[tuple[str, np.ndarray[Any, Any]]]:
