@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,8 @@ class Visits:
     def close(self) -> None:
         for context, _ in self._watched:
             context.close()
-        for server in self._servers:
-            server.close()
+        for server in self._servers:  # a server needs 0.2 s to end, for which the next test need not wait
+            threading.Thread(target=server.close).start()
         complaints = [complaint for _, found in self._watched for complaint in found]
         unexpected = [one for one in complaints if not any(part in one for part in self.expected)]
         assert not unexpected, "\n".join(unexpected)
