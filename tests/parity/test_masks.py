@@ -24,7 +24,7 @@ CHUNK = 100
 
 def _compressed(dt: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The results in the one spelling that pycocotools reads."""
-    found = copied(dt)
+    found: list[dict[str, Any]] = copied(dt)
     for record in found:
         mask = record["segmentation"]
         if isinstance(mask["counts"], list):
