@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.metadata
 import re
 import sys
@@ -116,8 +117,7 @@ def rare_rules(path: Path, root: Path) -> Iterator[str]:
     room, *rest = path.relative_to(root).parts
     inside = room == "evaluation"
     places = {"/".join(rest), rest[0]} if inside else set()
-    text = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(text)) if READS_A_RARE_RULE.search(text) else ():
+    for node in ast.walk(tree_of(path)) if READS_A_RARE_RULE.search(text_of(path)) else ():
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             owner = ast.unparse(node.value).rpartition(".")[2].lstrip("_")
             rare = FOLLOWED_IN if inside else RARE_RULES
@@ -160,6 +160,16 @@ OF_ALL_RULES = ("protocols", "disagreement", "why_ignored.py")
 READS_A_RARE_RULE = re.compile(rf"\.\s*({'|'.join({*RARE_RULES, *RARE_RULES_OF_PROTOCOLS, *FOLLOWED_IN})})\b")
 
 
+@functools.cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@functools.cache  # several rules look at every file
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(text_of(path))
+
+
 def statements(node: ast.AST) -> Iterator[ast.AST]:
     """All statements inside of a node: every import and every function, without the many expressions."""
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
@@ -175,8 +185,7 @@ def violations(path: Path, root: Path) -> Iterator[str]:
     level = LEVEL.get(part, TOP)
     if part and part not in LEVEL:
         yield f"{path.relative_to(root)}:1: {part} has no place in the order of imports"
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
+    text, tree = text_of(path), tree_of(path)
     types = types_of_doors(tree, path.relative_to(root).as_posix())
     for node in ast.walk(tree) if "import_module" in text or "__import__" in text else statements(tree):
         by_name = [name for name in imported_by_name(node) if (path.relative_to(root).as_posix(), name) not in DOORS]
@@ -232,7 +241,7 @@ def imported_by_name(node: ast.AST) -> Iterator[str]:
 
 def circles(root: Path) -> list[tuple[str, ...]]:
     """Files that import each other, in groups. Imports inside functions and for type checkers count, but for doors."""
-    stubs = {path: ast.parse(path.read_text(encoding="utf-8")).body for path in root.rglob("__init__.pyi")}
+    stubs = {path: tree_of(path).body for path in root.rglob("__init__.pyi")}
     homes = {  # where a name that a package offers is defined
         f"{module_name(path, root)}.{alias.asname or alias.name}": node.module or ""
         for path, body in stubs.items()
@@ -243,7 +252,7 @@ def circles(root: Path) -> list[tuple[str, ...]]:
     modules = {module_name(path, root): path for path in root.rglob("*.py")}
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
-        graph[module], tree = set(), ast.parse(path.read_text(encoding="utf-8"))
+        graph[module], tree = set(), tree_of(path)
         types = types_of_doors(tree, "/".join(module.split(".")[1:]) + ".py")
         for node in statements(tree):
             if node in types:
@@ -409,7 +418,7 @@ def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
     found = []
     for path in files():
         module, part = path.relative_to(SOURCE.parent).with_suffix(""), path.relative_to(SOURCE).parts[0]
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             packages = {name.partition(".")[0] for name in imported(node, module)}
             foreign = packages - sys.stdlib_module_names - ALWAYS - {"ioukit"}
             found += [f"{path}:{node.lineno}: {package}" for package in foreign if HOMES.get(package) != part]
@@ -533,7 +542,7 @@ def test_no_public_name_is_that_of_a_module() -> None:
         modules = {path.stem for path in stub.parent.glob("*.py")} | {
             path.parent.name for path in stub.parent.glob("*/*.py")
         }
-        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        for node in tree_of(stub).body:
             if isinstance(node, ast.ImportFrom) and node.module != package:
                 both += [f"{package}.{name.name}" for name in node.names if (name.asname or name.name) in modules]
     assert both == ["ioukit.patch"]  # a module that can be called

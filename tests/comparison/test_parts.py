@@ -121,6 +121,14 @@ def test_numbers_that_cannot_be_split() -> None:
     assert "have the same MR-2" in compared.to_markdown()
 
 
+def test_all_models_are_checked_before_the_first_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, found = drawn("crowd")
+    a, b = (evaluate(truth, each) for each in (found, found[found.scores > 0.3]))
+    monkeypatch.setattr("ioukit.comparison.model_comparison.compare", lambda *_, **__: pytest.fail("it took long"))
+    with pytest.raises(ValueError, match="A and C were not evaluated on the same ground truth"):
+        compare_models(a, b, evaluate(*drawn("one class")))
+
+
 @given(two_models())
 def test_an_image_without_a_change_has_no_part(models: TwoModels) -> None:
     first = models.truth.images.ids[0]

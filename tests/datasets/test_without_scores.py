@@ -199,7 +199,13 @@ def test_commands_say_what_needs_scores(tmp_path: Path) -> None:
     assert not (tmp_path / "kept.json").exists()
 
 
-@pytest.mark.parametrize("command", ["eval --errors --intervals", "check", "compare", "slices"])
+FEW = "--replicates 20"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["eval --errors --intervals", "check", f"compare {FEW} --permutations 63", f"slices {FEW}"],
+)
 def test_commands_that_count_work(command: str, tmp_path: Path) -> None:
     truth, found = tmp_path / "gt.json", written(tmp_path, RECORDS)
     write(TRUTH, truth, "coco")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -122,17 +122,18 @@ def any_boxes(dtype: Any) -> st.SearchStrategy[FloatArray]:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@all_overlaps
-@given(data=st.data())
-def test_any_boxes_and_a_threshold_that_occurs(overlap: dict[str, Any], dtype: Any, data: st.DataObject) -> None:
+@given(data=st.data(), place=st.integers(0, 10_000))
+def test_any_boxes_and_a_threshold_that_occurs(dtype: Any, data: st.DataObject, place: int) -> None:
     a, b = data.draw(any_boxes(dtype)), data.draw(any_boxes(dtype))
-    values = dense(a, b, overlap)
-    occurring = np.unique(values[(values > 0) & (values <= 1)])
-    min_iou = data.draw(st.sampled_from([0.5, *occurring.tolist()]))
-    assert_same_as_dense(a, b, min_iou, **overlap)
-    assert_same_as_dense(a, None, min_iou, **overlap)
-    if min_iou < 1:
-        assert_same_as_dense(a, b, float(np.nextafter(dtype(min_iou), dtype(1))), **overlap)
+    for overlap in OVERLAPS:
+        note(f"{overlap}")
+        values = dense(a, b, overlap)
+        thresholds = [0.5, *np.unique(values[(values > 0) & (values <= 1)]).tolist()]
+        min_iou = thresholds[place % len(thresholds)]
+        assert_same_as_dense(a, b, min_iou, **overlap)
+        assert_same_as_dense(a, None, min_iou, **overlap)
+        if min_iou < 1:
+            assert_same_as_dense(a, b, float(np.nextafter(dtype(min_iou), dtype(1))), **overlap)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int16, np.uint8])

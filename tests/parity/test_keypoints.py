@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ioukit import DatasetError
 from ioukit.evaluation import COCO_KEYPOINTS, MatchTable, keypoints_kind, match, register_kind
 from ioukit.evaluation.kinds.registry import REGION_KINDS
 from parity.random_keypoints import random_keypoint_case
-from parity.reference import run_pycocotools
+from parity.reference import copied, run_pycocotools
 from parity.same_bits import assert_same_bits, assert_same_evaluation
 from support.everything import assert_says_the_same
 from support.paths import write_coco
@@ -34,7 +33,7 @@ def test_every_bit_is_that_of_pycocotools(first: int, tmp_path: Path) -> None:
         if seed % 2:
             ours = ioukit.evaluate(*write_coco(tmp_path, gt, dt), iou_type="keypoints")
         else:
-            ours = ioukit.evaluate(copy.deepcopy(gt), copy.deepcopy(dt), iou_type="keypoints")
+            ours = ioukit.evaluate(copied(gt), copied(dt), iou_type="keypoints")
         try:
             assert_same_evaluation(ours, reference)
             assert_same_bits(list(ours.summary.values()), reference.stats, "the ten numbers")
@@ -109,7 +108,7 @@ def test_files_that_do_not_count_keypoints_are_counted() -> None:
     gt, dt = random_keypoint_case(8)
     for record in gt["annotations"]:
         record["num_keypoints"] = sum(value > 0 for value in record["keypoints"][2::3])
-    told = ioukit.evaluate(copy.deepcopy(gt), dt, iou_type="keypoints")
+    told = ioukit.evaluate(copied(gt), dt, iou_type="keypoints")
     for record in gt["annotations"]:
         del record["num_keypoints"]
     assert ioukit.evaluate(gt, dt, iou_type="keypoints").to_json() == told.to_json()

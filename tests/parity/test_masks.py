@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from pycocotools import mask as mask_utils
 import ioukit
 from ioukit import DatasetError
 from parity.random_masks import random_mask_case
-from parity.reference import STATS, run_pycocotools, silenced
+from parity.reference import STATS, copied, run_pycocotools, silenced
 from parity.same_bits import assert_same_bits, assert_same_evaluation
 from support.paths import DATA, DEMO, load, write_coco
 
@@ -25,7 +24,7 @@ CHUNK = 100
 
 def _compressed(dt: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The results in the one spelling that pycocotools reads."""
-    found = copy.deepcopy(dt)
+    found: list[dict[str, Any]] = copied(dt)
     for record in found:
         mask = record["segmentation"]
         if isinstance(mask["counts"], list):
@@ -44,7 +43,7 @@ def test_every_bit_is_that_of_pycocotools(first: int, tmp_path: Path) -> None:
             if seed % 2:
                 ours = ioukit.evaluate(*write_coco(tmp_path, gt, dt), iou_type=iou_type)
             else:
-                ours = ioukit.evaluate(copy.deepcopy(gt), copy.deepcopy(dt), iou_type=iou_type)
+                ours = ioukit.evaluate(copied(gt), copied(dt), iou_type=iou_type)
             try:
                 assert_same_evaluation(ours, reference)
                 assert_same_bits([ours.summary[key] for key in STATS], reference.stats, "the twelve numbers")

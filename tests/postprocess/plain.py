@@ -1,4 +1,4 @@
-"""Greedy suppression as it is defined: slow, plain, one pair at a time."""
+"""Greedy suppression as it is defined: plain, one survivor after the other."""
 
 from __future__ import annotations
 
@@ -30,12 +30,16 @@ def greedy(
     at: bool = False,
 ) -> list[int]:
     """The survivors, from the table of all overlaps, compared as NumPy does."""
-    over = overlap >= threshold if at else overlap > threshold
-    removes = over.tolist()
+    removes = overlap >= threshold if at else overlap > threshold
+    if codes is not None:
+        number = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
+        removes &= number[:, None] == number
     kept: list[int] = []
+    removed = np.zeros(len(scores), bool)
     for box in sorted(range(len(scores)), key=lambda box: (-scores[box], box)):
-        if not any(removes[k][box] and (codes is None or codes[k] == codes[box]) for k in kept):
+        if not removed[box]:
             kept.append(box)
+            removed |= removes[box]
     return kept
 
 

@@ -114,7 +114,8 @@ def test_curves_are_written_once(tmp_path: Path) -> None:
     curves = curves_of(table, (draw_together(COCO, group, [TableFile(tmp_path / "part")]) for group in groups))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert_same_evaluation(evaluate(gt, dt), type(evaluate(gt, dt))(table, curves))
+    whole = evaluate(gt, dt)
+    assert_same_evaluation(whole, type(whole)(table, curves))
     assert peak < bytes_of_curves(COCO, table.num_objects).sum() + 3_000_000
 
 

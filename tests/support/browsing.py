@@ -65,7 +65,7 @@ def until(page: Page, expression: str, *, seconds: float = 20) -> None:
         except Error as error:
             why = error.message
         assert time.monotonic() < end, f"after {seconds:g} s still {why}: {expression}"
-        page.wait_for_timeout(50)
+        page.wait_for_timeout(15)
 
 
 def serious_violations(page: Page) -> list[str]:

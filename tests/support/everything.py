@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from ioukit.evaluation import (
@@ -26,6 +27,7 @@ __all__ = ["assert_says_the_same", "everything"]
 ROWS = ("row", "sources")  # they refer to the data that was matched
 
 
+@functools.lru_cache(maxsize=2)  # several tables are compared with one
 def everything(table: MatchTable) -> dict[str, Any]:
     """Every result by its name; those that need near pairs only if the table has them."""
     evaluation = Evaluation.from_table(table)

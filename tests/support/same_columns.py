@@ -26,15 +26,13 @@ def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), wh
         but: Names of fields that may differ.
         where: The name of the value in messages.
     """
-    if isinstance(expected, np.ndarray):
-        assert isinstance(ours, np.ndarray), where
-        assert (ours.dtype.kind, ours.shape) == (expected.dtype.kind, expected.shape), where
-        if expected.dtype.kind == "U":
-            assert ours.tolist() == expected.tolist(), where
-        else:
-            assert ours.dtype == expected.dtype, where
-            np.testing.assert_array_equal(ours, expected, err_msg=where)
-            assert ours.tobytes() == expected.tobytes(), f"{where} differs in its bits"
+    if isinstance(expected, str | int):  # most values are these or floats
+        assert ours == expected, f"{where}: {ours!r}, expected {expected!r}"
+    elif isinstance(expected, float):
+        if type(ours) is not type(expected) or ours != expected or ours == 0:  # else they have the same bits
+            assert_same_columns(np.array(ours), np.array(expected), where=where)
+    elif isinstance(expected, np.ndarray):
+        _assert_same_array(ours, expected, where)
     elif dataclasses.is_dataclass(expected):
         assert type(ours) is type(expected), where
         for field in dataclasses.fields(expected):
@@ -45,14 +43,24 @@ def assert_same_columns(ours: Any, expected: Any, *, but: Sequence[str] = (), wh
         assert list(ours) == list(expected), where
         for key in expected:
             assert_same_columns(ours[key], expected[key], but=but, where=f"{where}[{key!r}]")
-    elif isinstance(expected, Sequence) and not isinstance(expected, str | bytes):
+    elif isinstance(expected, Sequence) and not isinstance(expected, bytes):
         assert len(ours) == len(expected), where
         for at, (mine, its) in enumerate(zip(ours, expected, strict=True)):
             assert_same_columns(mine, its, but=but, where=f"{where}[{at}]")
-    elif isinstance(expected, float):
-        assert_same_columns(np.array(ours), np.array(expected), where=where)
     else:
         assert ours == expected, f"{where}: {ours!r}, expected {expected!r}"
+
+
+def _assert_same_array(ours: Any, expected: np.ndarray[Any, Any], where: str) -> None:
+    assert isinstance(ours, np.ndarray), where
+    assert (ours.dtype.kind, ours.shape) == (expected.dtype.kind, expected.shape), where
+    if expected.dtype.kind == "U":
+        assert ours.tolist() == expected.tolist(), where
+    else:
+        assert ours.dtype == expected.dtype, where
+        if ours.tobytes() != expected.tobytes():
+            np.testing.assert_array_equal(ours, expected, err_msg=where)  # names the values
+            raise AssertionError(f"{where} differs in its bits")
 
 
 def arrays_of(value: Any, where: str = "") -> list[tuple[str, np.ndarray[Any, Any]]]:

@@ -150,6 +150,7 @@ class PlainAnswer:
         self.collection, self.tagged = collection, tagged
         self.wanted: dict[str, list[str]] = {}
         self._classes: dict[str, set[int]] = {}
+        self._chosen: dict[Any, list[Mark]] = {}  # as every value of a facet asks for the same
         for key, text in items:
             self.wanted.setdefault(key, []).append(text)
         protocol = collection.protocol
@@ -257,13 +258,16 @@ class PlainAnswer:
 
     def chosen(self, *without: str, model: int | None = None, images: bool = True) -> list[Mark]:
         """The marks that pass all conditions but some."""
-        keys = [key for key in self.mark_keys if key not in without]
-        shown = set(self.images)
-        return [
-            mark
-            for mark in self.marks[self.model if model is None else model]
-            if (not images or mark["image"] in shown) and all(self._passes(mark, key) for key in keys)
-        ]
+        asked = without, model, images
+        if asked not in self._chosen:
+            keys = [key for key in self.mark_keys if key not in without]
+            shown = set(self.images)
+            self._chosen[asked] = [
+                mark
+                for mark in self.marks[self.model if model is None else model]
+                if (not images or mark["image"] in shown) and all(self._passes(mark, key) for key in keys)
+            ]
+        return self._chosen[asked]
 
     def order(self) -> list[int]:
         """The images, in their order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
@@ -43,6 +44,7 @@ def ranges(numbers: st.SearchStrategy[str] = NUMBERS) -> st.SearchStrategy[str]:
     )
 
 
+@functools.cache  # to make it takes longer than to draw from it
 def items(shown: Collection) -> st.SearchStrategy[Items]:
     """Filters of a collection, as keys and values."""
     sizes = ranges(st.sampled_from(["5", "32", "64.5", "96", "130"]))

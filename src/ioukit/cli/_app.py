@@ -14,6 +14,7 @@ during the imports made no difference that could be measured.
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -145,6 +146,7 @@ def app_of() -> typer.Typer:
     return app
 
 
+@cache  # a mistake asks for all of them
 def built(name: str) -> Any:
     """A command by its name."""
     function = _expand_groups(COMMANDS[name])

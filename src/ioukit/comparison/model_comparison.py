@@ -23,6 +23,7 @@ from ioukit.comparison.ranking_models import Ranking, ranking_of
 from ioukit.comparison.splitting import Parts, parts
 from ioukit.comparison.words import shortage_of, tests_in
 from ioukit.evaluation import Evaluation, Protocol
+from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics import Comparison, compare, intervals
 from ioukit.statistics.comparing import ClassCorrection
 from ioukit.statistics.detectable import enough_permutations
@@ -221,6 +222,8 @@ def compare_models(
         permutations = enough_permutations(level, num_tests)
     tests: dict[str, Any] = {**options, "permutations": permutations, "correction": correction}
     (name_a, a), *rest = models.items()
+    for name_b, b in rest[1:]:  # of the first of them, `compare` says at once if it cannot be compared
+        check_same_ground_truth(a, b, names=(name_a, name_b))
     main = a.protocol.main_measure.key
     pairs = []
     count = _parts_of_work(len(models))

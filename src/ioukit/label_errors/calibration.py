@@ -127,11 +127,11 @@ def _precision_of(offsets: Floats, diagonal: npt.NDArray[np.floating], precision
         diagonal: (K,) the curvature of the data at each of them, and the precision so far.
         precision: The precision so far.
     """
-    of_data = diagonal - precision
+    of_data, moved = diagonal - precision, offsets * diagonal
     estimate = precision
     for _ in range(_EM_STEPS):
         spread, before = of_data + estimate, estimate
-        variance = float(np.mean((offsets * diagonal / spread) ** 2 + 1 / spread))
+        variance = float(np.add.reduce((moved / spread) ** 2 + 1 / spread)) / len(offsets)
         estimate = 1 / max(variance, _LEAST_VARIANCE)
         if abs(estimate - before) <= 1e-6 * before:
             break

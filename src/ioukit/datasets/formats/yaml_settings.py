@@ -1,9 +1,9 @@
 """Settings in YAML, such as YOLO's ``data.yaml``.
 
-Owns: which documents need no PyYAML. Where it is not installed, keys with a word, a list in brackets, or a block of
-items are read line by line, as that is what tools write. Does not own: YAML. Whatever could mean something else than
-the word that stands there (``no``, ``1e3``, ``2024-01-01``, an anchor, a text over several lines) is left to PyYAML, so
-that what is read does not depend on what is installed; a test compares both.
+Owns: which documents need no PyYAML. Keys with a word, a list in brackets, or a block of items are read line by line.
+That is what tools write, and PyYAML takes ten times as long. Does not own: YAML. Whatever could mean something else
+than the word that stands there (``no``, ``1e3``, ``2024-01-01``, an anchor, a text over several lines) is left to
+PyYAML; a test compares both.
 """
 
 from __future__ import annotations
@@ -34,12 +34,9 @@ def read_yaml(path: Path) -> Any:
         ModuleNotFoundError: If it is not plain, and PyYAML is not installed.
     """
     text = read_text(path)
-    try:
-        yaml = import_extra("yaml", extra="yolo", needed_by="data.yaml")
-    except ModuleNotFoundError:
-        with contextlib.suppress(ValueError):
-            return plain_document(text)
-        raise
+    with contextlib.suppress(ValueError):
+        return plain_document(text)
+    yaml = import_extra("yaml", extra="yolo", needed_by="data.yaml")
 
     def no_merges(mapping: Any) -> None:
         for key, _ in mapping.value:
