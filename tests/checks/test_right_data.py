@@ -280,9 +280,12 @@ def test_exchanged_ids_come_before_the_images_of_one_side_that_they_explain() ->
 
 def _on_network(boxes: npt.NDArray[np.float64], mode: str) -> npt.NDArray[np.float64]:
     """Boxes of images of 640 x 480 in the pixels of another image."""
-    scale = {"stretch:1000x1000": [1000 / 640, 1000 / 480], "factor:0.5": 0.5, "letterbox:320": 0.5}[mode]
-    border = [0, 40, 0, 0] if mode == "letterbox:320" else 0
-    return np.asarray(boxes * np.tile(scale, 4 // np.size(scale)) + border)
+    wide, tall = {"stretch:1000x1000": (1000 / 640, 1000 / 480), "factor:0.5": (0.5, 0.5), "letterbox:320": (0.5, 0.5)}[
+        mode
+    ]
+    border = 40.0 if mode == "letterbox:320" else 0.0
+    there: npt.NDArray[np.float64] = boxes * [wide, tall, wide, tall] + [0.0, border, 0.0, 0.0]
+    return there
 
 
 @pytest.mark.parametrize("mode", ["stretch:1000x1000", "factor:0.5", "letterbox:320"])

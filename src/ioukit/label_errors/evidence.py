@@ -230,6 +230,15 @@ def _better_neighbours(table: MatchTable, boxes: Floats, threads: int | None) ->
     return [largest(found.values.astype(np.float64), worse, chosen, len(table)) for chosen in (same, ~same)]
 
 
+def has_weak(scores: Floats) -> bool:
+    """Whether there are detections that are not reliable wherever they lie, as a detector's list has them.
+
+    Args:
+        scores: (N,) scores, in any unit.
+    """
+    return bool((score_features(scores)[:, -1] < RELIABLE).any())
+
+
 def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: npt.NDArray[np.uint32]) -> Floats:
     """(G,) the chance of a reliable detection by class and size.
 
