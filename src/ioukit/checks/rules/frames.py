@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.checks.case import MATCH
-from ioukit.checks.repairs.boxes import MODES, on_image, unit_scales
+from ioukit.checks.diagnosis.boxes import LAYOUTS
+from ioukit.checks.repairs.boxes import FORMATS, MODES, on_image, unit_scales
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
@@ -37,6 +38,7 @@ FEWEST_OBJECTS = 6
 ROUND_SIZES = (32.0, 50.0, 1.0, 0.1)
 ROUND_FACTORS = (0.5, 0.05, 0.01, 0.0001)
 NEAR = 0.01
+HARDLY = 0.5  # the objects' mean IoU with their best detection, below which two faults are looked for
 AS_WELL = 0.003
 
 WORDS = {
@@ -52,6 +54,10 @@ class _Frame(NamedTuple):
     mode: str
     size: tuple[float, float]
     reading: Reading
+    fmt: str
+    """How the numbers of the boxes are read first; empty if they are right."""
+    read: Case
+    """The case with the boxes read so."""
 
 
 def frames(case: Case) -> Iterator[Suspicion]:
@@ -60,18 +66,30 @@ def frames(case: Case) -> Iterator[Suspicion]:
     For each way of resizing, all pairs of a detection and an object of one image vote for the size of the network's
     image. The three sizes with most votes are refined by the median over the pairs that then overlap by at least 0.5,
     and compared as other readings are. Of ways that match equally well, such as those of images of one size, the first
-    one is reported.
+    one is reported. Where hardly a detection matches, all this is tried with the boxes in other formats, too: each of
+    the two faults hides the other.
     """
     pairs = case.fewer_pairs
     if case.iou_type != "bbox" or not len(pairs.objects):
         return
     now = case.overlaps_of(case.detections.boxes, pairs=pairs)
-    best: _Frame | None = None
+    best = _best(case, "", case, now, None)
+    fits = best is not None and best.reading.images is None and best.reading.after >= MATCH
+    if not fits and pairs.best(now).mean() < HARDLY:
+        for fmt in FORMATS:
+            best = _best(case, fmt, case.repaired(Repair("boxes", fmt)), now, best)
+    if best is not None:
+        yield _suspicion(case, best)
+
+
+def _best(case: Case, fmt: str, read: Case, now: FloatArray, best: _Frame | None) -> _Frame | None:
+    """The frame that matches best with boxes that are read in a format, if it is clearly better than one before."""
+    pairs = case.fewer_pairs
     sizes_are_known = not np.isnan(case.sizes[case.places >= 0]).any()
     for mode in MODES if sizes_are_known else ("factor",):
-        for size in _sizes(case, mode):
-            size = _refined(case, mode, size)  # noqa: PLW2901 - the same size, more exactly
-            boxes = _boxes(case, mode, size)
+        for size in _sizes(read, mode):
+            size = _refined(read, mode, size)  # noqa: PLW2901 - the same size, more exactly
+            boxes = _boxes(read, mode, size)
             then = case.overlaps_of(boxes, pairs=pairs)
             reading = best_reading(now, then, pairs, case.ground_truth.boxes, fewest_objects=FEWEST_OBJECTS)
             if (
@@ -79,9 +97,8 @@ def frames(case: Case) -> Iterator[Suspicion]:
                 and (best is None or reading.gain > 1.02 * best.reading.gain)
                 and holds(case, "detections", boxes, reading)
             ):
-                best = _Frame(mode, size, reading)
-    if best is not None:
-        yield _suspicion(case, best)
+                best = _Frame(mode, size, reading, fmt, read)
+    return best
 
 
 def _boxes(case: Case, mode: str, size: tuple[float, float]) -> FloatArray:
@@ -178,13 +195,16 @@ def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
 
 
 def _suspicion(case: Case, frame: _Frame) -> Suspicion:
-    mode, _, reading = frame
-    size = _rounded(case, frame)
+    mode, reading = frame.mode, frame.reading
+    size = _rounded(frame.read, frame)
     images = None if reading.images is None else case.labels(reading.images)
     text = f"{size[0]:g}x{size[1]:g}" if mode == "stretch" else f"{size[0]:g}"
     repair = Repair("network", f"{mode}:{text}", images=images)
     rows = int(repair.rows(case.detections.image_labels()).sum())
     what = WORDS[mode].format(*size)
+    if frame.fmt:
+        repair = Repair.chain([Repair("boxes", frame.fmt, images=images), repair])
+        what += f", and are read as {LAYOUTS[frame.fmt]}"
     where = "" if images is None else f" of {len(images):,} images"
     message = (
         f"the detections{where} match if their boxes are in the pixels of {what}: the objects' mean IoU with their "
