@@ -11,6 +11,8 @@ import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.checks import RULES, Case, Checked, Data, check, repaired
+from ioukit.checks.repairs.boxes import unit_scales
+from support.planted_faults import in_format
 from support.planted_scenes import drawn, real
 
 if TYPE_CHECKING:
@@ -533,3 +535,27 @@ def test_two_labels_on_one_box_are_missed_together(lost: int) -> None:
         scores=rng.random(2 * len(rows)),
     )
     assert ("images_without_detections" in suspected(truth, found, "images-of-one-side")) is bool(lost)
+
+
+class TestFormatAndFrame:
+    """Boxes in another format, in the pixels of the network's image: each of the two faults hides the other."""
+
+    @staticmethod
+    def in_network(boxes: Boxes, sizes: Boxes, mode: str, size: float) -> Boxes:
+        scale, shift = unit_scales(np.ones_like(sizes) if mode == "factor" else sizes, mode)
+        return np.hstack([(boxes[:, :2] * scale + shift) * size, boxes[:, 2:] * scale * size])
+
+    @pytest.mark.parametrize("mode", ["letterbox:640", "stretch:640x640", "factor:0.5", "stretch:1000x1000"])
+    @pytest.mark.parametrize("fmt", ["xyxy", "yxyx", "cxcywh"])
+    @pytest.mark.parametrize("name", ["yolact", "one class", "documents"])
+    def test_both_are_mended(self, mode: str, fmt: str, name: str) -> None:
+        truth, found = (TRUTH, FOUND) if name == "yolact" else drawn(name)
+        sizes = truth.images.sizes[truth.images.positions(found.image_ids)]
+        how, _, size = mode.partition(":")
+        boxes = self.in_network(found.boxes, sizes, how, float(size.split("x")[0]))
+        wrong = dataclasses.replace(found, boxes=in_format(boxes, fmt))
+        checked = check(truth, wrong)
+        mended: Any = repaired(truth, wrong, checked.repairs)
+        right = evaluate(truth, found).summary["AP"]
+        assert evaluate(*mended).summary["AP"] == pytest.approx(right, abs=0.02), checked.repairs
+        assert not [one.code for one in checked if one.harmful and one.code.startswith("ground_truth")]

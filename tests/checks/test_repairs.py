@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioukit import DatasetError, Detections, GroundTruth
+from ioukit import DatasetError, Detections, GroundTruth, evaluate
 from ioukit.anchors import Letterbox
 from ioukit.checks import REPAIRS, Repair, repaired
 from ioukit.checks.diagnosis.data_sets import first_of_each
@@ -253,3 +253,14 @@ def test_every_repair_has_a_function() -> None:
     for kind in REPAIRS.values():
         assert callable(kind.function())
         assert kind.title
+
+
+@pytest.mark.parametrize("fmt", ["yxyx", "yxhw", "yxwh", "xxyy", "cxcywh"])
+def test_repaired_boxes_can_be_evaluated(fmt: str) -> None:
+    gt, dt = data_of(np.full((12, 4), 50.0), np.tile([10.0, 20, 400, 470], (12, 1)))
+    if fmt == "xxyy":
+        dt = dataclasses.replace(dt, boxes=dt.boxes + np.array([0.0, 0.0, 0.0, 100.0]))
+    mended = repaired(gt, dt, [f"boxes={fmt}"])[1]
+    assert mended is not None
+    assert mended.boxes.flags["C_CONTIGUOUS"]
+    evaluate(gt, mended)

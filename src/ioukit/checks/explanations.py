@@ -55,8 +55,8 @@ FAULTS = (
         "Boxes of the resized image that the network gets",
         ("other_image_size",),
         "AP near 0; only a little too low if the scale is almost right",
-        "All pairs of a detection and an object vote for the size of that image",
-        "`--repair network=MODE:SIZE`",
+        "All pairs of a detection and an object vote for the size of that image, also in other formats",
+        "`--repair network=MODE:SIZE`, after `--repair boxes=FORMAT` if both are wrong",
     ),
     Fault(
         "Boxes of a turned or mirrored image, or of half the size",

@@ -82,7 +82,7 @@ def sizes_of_rows(data: Data, side: GroundTruth | Detections) -> FloatArray:
 
 def _with_boxes(data: Data, side: GroundTruth | Detections, rows: NDArray[np.bool_], boxes: FloatArray) -> Data:
     """The data with other boxes in some rows. The areas of ground truth follow if they were those of the boxes."""
-    boxes = np.where(rows[:, None], boxes, side.boxes)
+    boxes = np.ascontiguousarray(np.where(rows[:, None], boxes, side.boxes))
     if not isinstance(side, GroundTruth):
         return data.with_side(replaced(side, boxes=boxes))
     # A format with other numbers for width and height: areas that the file derived from these are wrong, too.

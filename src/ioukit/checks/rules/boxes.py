@@ -253,10 +253,12 @@ def _reaching(case: Case, side: Side, beyond: _Beyond, *, likely: bool, exchange
     if exchanged:
         message += ". Nearly all lie inside if width and height of their images are exchanged"
         hint = "write the width and height of the images in the right order"
+    # With detections, the numbers show whether it helps to cut them.
+    unfit = exchanged or (beyond.wholly and case.data.detections is None)
     return Suspicion(
         f"{side}_beyond_image", "likely" if likely else "possible", message, count, len(data), hint,
         examples(dict.fromkeys(data.image_labels()[beyond.rows].tolist())),
-        repair=Repair("clip", side=side) if likely and not beyond.wholly else None, least_gain=0.002,
+        repair=Repair("clip", side=side) if likely and not unfit else None, least_gain=0.002,
     )  # fmt: skip
 
 
