@@ -102,7 +102,7 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
         return f"{other} overlaps this one with {measure} {'at least ' if is_bound else ''}{overlap:.2f}."
     return (
         f"No reliable detection lies on the annotation. An estimated {_share(usual)} of the annotations of {category} "
-        f"of this size have one."
+        "of this size have one."
     )
 
 

@@ -69,8 +69,7 @@ class LabelErrors(Columns):
     """(N,) what is usual, or speaks for the label. Overlooked: the share of detections like this one that match an
     object. Badly drawn: the overlap of such a detection with its object. Swapped: score times overlap of the strongest
     detection of the label's class, NaN for none. Spurious: the share of objects like this one that a reliable detection
-    overlaps. NaN for doubled
-    objects. Shares and the usual overlap are estimates, not counts."""
+    overlaps. NaN for doubled objects. Shares and the usual overlap are estimates, not counts."""
 
     def __len__(self) -> int:
         return len(self.score)
