@@ -174,7 +174,8 @@ def check_if_so(said: VerifiedSuspicion, checked: Checked, gt: GroundTruth, dt: 
     if match is None:
         return
     steps = {str(step): step for one in checked for step in steps_of(one.suspicion.repair)}
-    others = [steps[name] for name in re.split(", | and ", match[4] or "") if name]
+    named = re.split(", | and ", match[4] or "") if not said.after_repairs else " ".join(said.together_with).split(" ")
+    others = [steps[name] for name in named if name]
     own = said.suspicion.repair
     assert own is not None
     words = " ".join(f"--repair '{one}'" for one in str(own).split(" "))
@@ -221,7 +222,9 @@ def test_every_finding_is_true(name: str, images: int, fewest: int) -> None:
             else:
                 *first, last = " ".join(said.together_with).split(" ")
                 words = f"{', '.join(first)} and {last}" if first else last
-                assert f"with {words}" in " ".join(str(said).split())
+                text = " ".join(str(said).split())
+                assert f"with {words}" in text
+                assert (f"{said.code} in the data with {words}, {said.suspicion.message}" in text) == said.after_repairs
                 # Notes are of the same data, which is said once, before them.
                 about = f"The notes are about the data with {words}."
                 assert said.harmful or " ".join(str(checked).split()).count(about) == 1

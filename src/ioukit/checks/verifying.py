@@ -43,7 +43,10 @@ class VerifiedSuspicion:
     after: float = _NAN
     """This number after the repair."""
     together_with: tuple[str, ...] = ()
-    """Other repairs that both numbers are computed with, because this repair shows no effect without them."""
+    """Other repairs that both numbers are computed with: those of what is mended first, or because this repair
+    shows no effect without them."""
+    after_repairs: bool = False
+    """Whether the words are about the data after these repairs, too: these mend what came first."""
 
     @property
     def code(self) -> str:
@@ -71,19 +74,17 @@ class VerifiedSuspicion:
         Args:
             others: Whether to name the repairs that it is found with.
         """
-        suspicion = self.suspicion
-        paragraphs = [f"{suspicion.message}."]
+        suspicion, together = self.suspicion, in_words(self.together_with) if others else ""
+        where = f"in the data with {together}, " if together and self.after_repairs else ""
+        paragraphs = [f"{where}{suspicion.message}."]
         if suspicion.examples:
             more = ", ..." if len(suspicion.examples) > SHOWN else ""
             paragraphs.append(f"Such as: {'; '.join(suspicion.examples[:SHOWN])}{more}")
-        together = in_words(self.together_with) if others else ""
         if not math.isnan(self.after):
             now, then = f"{self.before:.3f}", f"{self.after:.3f}"
             becomes = f"stays {then}" if now == then else f"is {then} instead of {now}"
-            with_others = f" (with {together})" if together else ""
+            with_others = f" (with {together})" if together and not where else ""
             paragraphs.append(f"{self.measure} {becomes} if so{with_others}.")
-        elif together:
-            paragraphs.append(f"This is so in the data with {together}.")
         if suspicion.refused and math.isnan(self.after):
             paragraphs.append("`evaluate` refuses the data because of this.")
         paragraphs.append(f"-> {suspicion.hint}")
@@ -203,10 +204,11 @@ def _judged(
     names = tuple(str(cause) for cause in causes)
     harmful = suspicion.sure != "possible" or suspicion.refused
     if suspicion.repair is None or not before:
-        return VerifiedSuspicion(suspicion, harmful, together_with=names)
+        return VerifiedSuspicion(suspicion, harmful, together_with=names, after_repairs=bool(names))
     repaired = case.mended(suspicion.repair)
     if repaired is None:
-        return VerifiedSuspicion(dataclasses.replace(suspicion, repair=None), harmful, together_with=names)
+        suspicion = dataclasses.replace(suspicion, repair=None)
+        return VerifiedSuspicion(suspicion, harmful, together_with=names, after_repairs=bool(names))
     after = repaired.summary
     moved = {key: _difference(before[key], after.get(key, _NAN)) for key in before}
     measure = main = next(iter(before))
@@ -216,10 +218,10 @@ def _judged(
     if (moved[measure] if suspicion.must_improve else abs(moved[measure])) < suspicion.least_gain:
         if suspicion.must_improve and not suspicion.refused:
             return None
-        return VerifiedSuspicion(suspicion, suspicion.refused, *numbers, names)
+        return VerifiedSuspicion(suspicion, suspicion.refused, *numbers, names, bool(names))
     if suspicion.sure == "possible" and (suspicion.must_improve or measure == main):
         suspicion, harmful = dataclasses.replace(suspicion, sure="likely"), True
-    return VerifiedSuspicion(suspicion, harmful, *numbers, names)
+    return VerifiedSuspicion(suspicion, harmful, *numbers, names, bool(names))
 
 
 def _difference(before: float, after: float) -> float:
