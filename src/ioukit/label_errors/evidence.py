@@ -249,11 +249,13 @@ def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: 
     """
     kinds, misses = category.astype(np.int64), counted & ~reliably
     miss = np.where(counted, 1 - chance(fitted_logits(reliably, size, kinds, met & counted)), 0.0)
-    low, high = 0.0, 1 / max(float(miss.min(where=counted, initial=1)), 1e-9)
-    for _ in range(_HALVINGS):
-        factor = (low + high) / 2
-        rises = float(np.minimum(factor * miss, 1).sum()) < np.count_nonzero(misses)
-        low, high = (factor, high) if rises else (low, factor)
+    factor = np.count_nonzero(misses) / max(float(miss.sum()), 1e-9)
+    if factor * float(miss.max(initial=0)) > 1:
+        low, high = factor, 1 / max(float(miss.min(where=counted, initial=1)), 1e-9)
+        for _ in range(_HALVINGS):
+            factor = (low + high) / 2
+            rises = float(np.minimum(factor * miss, 1).sum()) < np.count_nonzero(misses)
+            low, high = (factor, high) if rises else (low, factor)
     miss = np.minimum(factor * miss, 1)
     traces, without = np.count_nonzero(misses & met), np.count_nonzero(misses & ~met)
     without -= _OF_NOTHING * np.count_nonzero(counted)
