@@ -263,7 +263,8 @@ def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: 
         traces -= np.sqrt(traces)  # a few may be there by chance
         untold = max(1 - traces / (_FEW_TRACES * without), 0)
         miss += untold * (1 - chance(fitted_logits(reliably, size, kinds, counted)) - miss)
-    return 1 - miss
+    found: Floats = 1 - miss
+    return found
 
 
 def largest(values: Floats, rows: Rows, chosen: Flags | slice, count: int) -> Floats:
