@@ -93,6 +93,15 @@ def test_few_images_that_differ_are_no_fall(missed: int, outcome: str) -> None:
     assert ("chance alone would show such a fall in" in result.to_text()) == (outcome == "in doubt")
 
 
+@pytest.mark.parametrize("certainty", [0.95, 0.9999, 0.9999999])
+def test_a_large_fall_breaks_a_rule_of_any_certainty(certainty: float) -> None:
+    """Also where a thousand permutations cannot be as rare as the certainty asks."""
+    baseline, candidate = pair(0.6)
+    rules = Rules(rules=(Rule(metric="AP", may_fall_by=0),), certainty=certainty)
+    (check,) = check_rules(candidate, baseline, rules).results[0].checks
+    assert (check.finding, check.p_value) == ("broken", pytest.approx(1 / 1001))
+
+
 def test_bounds_that_are_doubtful_say_why() -> None:
     """In the text below the bounds, in the table, and in the file of a build."""
     baseline, candidate = pair(0.1)

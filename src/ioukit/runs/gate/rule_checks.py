@@ -141,6 +141,11 @@ class _ByChance:
         one = dataclasses.replace(self._evidence, replicates=1, further=2 * _PERMUTATIONS)
         return permutation_tests(one, _PERMUTATIONS, all_if_few=True)
 
+    @property
+    def smallest(self) -> float:
+        """The smallest p-value that there is: more certainty than that of all permutations cannot be asked for."""
+        return 1 / (1 + len(self._tests.swapped))
+
     def p_value(self, key: str, *, falls: bool) -> float:
         """The one-sided p-value of a difference."""
         at, sign = self._keys.index(key), 1 if falls else -1
@@ -223,7 +228,7 @@ def _result(
         if finding == "broken" and len(keys) == 1 and by_chance is not None and rule.compares:
             # Where few images differ, the number has few values, and the bounds are too close.
             p_value = by_chance.p_value(key, falls=rule.forbids_low)
-            finding = "broken" if p_value <= alarm(certainty) else "in doubt"
+            finding = "broken" if p_value <= max(alarm(certainty), by_chance.smallest) else "in doubt"
         checks.append(RuleCheck(key, *numbers, finding, *bounds, estimate.warnings, p_value))
     outcome = _outcome(rule, rules, checks)
     has_bounds = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
