@@ -278,35 +278,6 @@ def test_exchanged_ids_come_before_the_images_of_one_side_that_they_explain() ->
         assert named == ["detections_of_other_images", "images_without_annotations"]
 
 
-def _on_network(boxes: npt.NDArray[np.float64], mode: str) -> npt.NDArray[np.float64]:
-    """Boxes of images of 640 x 480 in the pixels of another image."""
-    wide, tall = {"stretch:1000x1000": (1000 / 640, 1000 / 480), "factor:0.5": (0.5, 0.5), "letterbox:320": (0.5, 0.5)}[
-        mode
-    ]
-    border = 40.0 if mode == "letterbox:320" else 0.0
-    there: npt.NDArray[np.float64] = boxes * [wide, tall, wide, tall] + [0.0, border, 0.0, 0.0]
-    return there
-
-
-@pytest.mark.parametrize("mode", ["stretch:1000x1000", "factor:0.5", "letterbox:320"])
-@pytest.mark.parametrize("fmt", ["xyxy", "cxcywh", "yxyx"])
-def test_a_format_and_a_size_are_found_together(fmt: Any, mode: str) -> None:
-    """Neither shows alone. No finding blames the ground truth, and the repairs give the numbers of the right boxes."""
-    for seed in range(3):
-        gt, dt = scene(seed)
-        there = _on_network(dt.boxes, mode)
-        order = [1, 0, 3, 2] if fmt == "yxyx" else [0, 1, 2, 3]
-        wrong = other(dt, boxes=convert(there, "xywh", "xyxy" if fmt == "yxyx" else fmt)[:, order])
-        checked = check(gt, wrong)
-        assert harmful(checked) == ["other_image_size"]
-        assert checked.repairs[0] == f"boxes={fmt}"
-        _, mended = repaired(gt, wrong, checked.repairs)
-        assert mended is not None
-        assert np.abs(mended.boxes - dt.boxes).max() < 1
-        (text,) = [one.suspicion.message for one in checked if one.code == "other_image_size"]
-        assert f" if their boxes are {fmt} and in the pixels of " in text
-
-
 @pytest.mark.parametrize("fmt", ["xyxy", "cxcywh"])
 def test_a_format_alone_needs_no_size(fmt: Any) -> None:
     for seed in range(3):
