@@ -160,14 +160,16 @@ OF_ALL_RULES = ("protocols", "disagreement", "why_ignored.py")
 READS_A_RARE_RULE = re.compile(rf"\.\s*({'|'.join({*RARE_RULES, *RARE_RULES_OF_PROTOCOLS, *FOLLOWED_IN})})\b")
 
 
-@functools.cache
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-@functools.cache  # several rules look at every file
+# Several rules look at every file. Kept by text, not by path: pytest gives the folder of a test that passed to another.
+parsed = functools.cache(ast.parse)
+
+
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(text_of(path))
+    return parsed(text_of(path))
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:

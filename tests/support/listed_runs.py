@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from functools import cache
 from typing import TYPE_CHECKING
 
 import ioukit
@@ -19,22 +18,18 @@ __all__ = ["runs_over_time", "two_groups"]
 START = datetime.datetime(2026, 9, 1, 8)
 
 
-@cache
-def _first(folder: Path) -> Run:
-    return Ledger(folder / "runs.db").add(made(images=3), name="main", created=START)
-
-
 def runs_over_time(folder: Path, count: int) -> tuple[Run, ...]:
     """Runs of two names that become better; every second one has an interval and the tag ``lr``."""
+    first = Ledger(folder / "runs.db").add(made(images=3), name="main", created=START)
     return tuple(
         dataclasses.replace(
-            _first(folder),
+            first,
             id=k + 1,
             uid=str(k),
             name=("main", "wider")[k % 2],
             number=k // 2 + 1,
             created=(START + datetime.timedelta(hours=7 * k)).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            summary={**_first(folder).summary, "AP": 0.4 + 0.3 * k / count},
+            summary={**first.summary, "AP": 0.4 + 0.3 * k / count},
             intervals={} if k % 2 else {"AP": Limits(0.3 + 0.3 * k / count, 0.45 + 0.3 * k / count, 0.95)},
             values={"latency": 12.5 + k},
             tags={} if k % 2 else {"lr": f"1e-{k % 6}", "release": ""},
