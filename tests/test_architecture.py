@@ -165,7 +165,9 @@ def text_of(path: Path) -> str:
 
 
 # Several rules look at every file. Kept by text, not by path: pytest gives the folder of a test that passed to another.
-parsed = functools.cache(ast.parse)
+@functools.cache
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def tree_of(path: Path) -> ast.Module:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioukit.label_errors.calibration import chance, fitted_logits, score_features
+from ioukit.label_errors.calibration import chance, fitted_logits, score_features, without_lapse
 
 
 def slow_logits(happened: np.ndarray, features: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -72,3 +72,40 @@ def test_features_of_scores_rise() -> None:
         assert features.shape == (len(scores), 3)
         assert (np.diff(features, axis=0) >= 0).all()
         assert np.isfinite(features).all()
+
+
+@pytest.mark.parametrize("lapse", [0.002, 0.05, 0.3, 0.5])
+def test_without_lapses_the_line_is_the_likeliest(lapse: float) -> None:
+    """Neither another intercept nor another slope has a higher likelihood, given the weak prior around no change."""
+    rng = np.random.default_rng(int(1000 * lapse))
+    truth = np.round(rng.normal(1, 3, 20_000), 1)  # the fit rounds to tenths
+    happened = rng.random(len(truth)) < (1 - lapse) * chance(0.4 + 1.5 * truth)
+    used = np.arange(len(truth)) % 5 > 0
+    found = without_lapse(truth, happened, used, lapse)
+    slope, intercept = np.polyfit(truth, found, 1)
+    np.testing.assert_allclose(found, np.clip(intercept + slope * truth, -20, 20), atol=1e-9)
+
+    def likelihood(intercept: float, slope: float) -> float:
+        right = (1 - lapse) * chance(intercept + slope * truth[used])
+        told = np.where(happened[used], np.log(right), np.log1p(-right)).sum()
+        return float(told - 0.005 * intercept**2 - 0.5 * (slope - 1) ** 2)
+
+    best = likelihood(intercept, slope)
+    for step in (0.02, -0.02):
+        assert likelihood(intercept + step, slope) < best
+        assert likelihood(intercept, slope + step) < best
+    assert abs(slope - 1.5) < 0.15
+    assert abs(intercept - 0.4) < 0.2
+
+
+@given(
+    st.lists(st.tuples(st.floats(-20, 20), st.booleans(), st.booleans()), max_size=20),
+    st.sampled_from([0.002, 0.1, 0.5]),
+)
+@settings(deadline=None)
+def test_without_lapses_the_order_stays(rows: list[tuple[float, bool, bool]], lapse: float) -> None:
+    logits = np.array([row[0] for row in rows] + [-np.inf])
+    happened, used = (np.array([row[k] for row in rows] + [False]) for k in (1, 2))
+    found = without_lapse(logits, happened, used, lapse)
+    assert np.isfinite(found).all()
+    assert (np.diff(found[np.argsort(logits)]) >= 0).all()

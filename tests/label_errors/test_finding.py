@@ -200,6 +200,29 @@ def test_the_scores_are_probabilities() -> None:
     assert 0.7 < wrong / expected < 1.4
 
 
+@pytest.mark.parametrize(
+    ("kind", "rate"), [("overlooked", 0.1), ("overlooked", 0.3), ("swapped", 0.1), ("swapped", 0.25)]
+)
+def test_many_errors_do_not_hide_each_other(kind: str, rate: float) -> None:
+    """Labels with a score of 0.5 or more are wrong, and most of the errors are expected, however many there are."""
+    truth, found = street(300, seed=4)
+    planted = plant(truth, {kind: rate}, 4)
+    evaluation = evaluate(planted.ground_truth, found)
+    errors = find_label_errors(evaluation).chosen(kinds=[kind])
+    likely = errors.chosen(at_least=0.5)
+    if kind == "overlooked":
+        missing = planted.missing
+        right = [_shows(missing, found, row) for row in evaluation.matches.detections.row[likely.detection].tolist()]
+        count = len(missing)
+    else:
+        numbers = evaluation.near_matches().objects.id
+        right = np.isin(numbers[likely.object], planted.wrong[kind]).tolist()
+        count = len(planted.wrong[kind])
+    assert np.mean(right) > 0.85
+    assert 0.6 < float(errors.score.sum()) / count < 1.2
+    assert len(likely) > 0.25 * count
+
+
 @pytest.mark.parametrize("name", ["street", "60 classes", "aerial", "crowd", "yolact"])
 def test_right_labels_are_hardly_ever_likely_wrong(name: str) -> None:
     """Nothing is planted: a model that confuses classes and misses objects is no reason to blame the labels."""

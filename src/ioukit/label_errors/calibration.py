@@ -23,6 +23,10 @@ _LEAST_VARIANCE = 0.01  # of the intercepts of the classes
 _RIDGE = 0.1  # of the normal prior of the other coefficients, except the common intercept
 _HELD = 1e12  # a curvature with which a coefficient does not move
 _FARTHEST = 20.0  # logits beyond this differ in no digit that matters
+_PER_LOGIT = 10  # steps of a grid of logits
+_LAPSE_STEPS = 60
+_USUAL = np.array([0.0, 1.0])  # an intercept and a slope that change no logit
+_USUAL_WEIGHT = np.array([0.01, 1.0])  # of the normal prior around them
 _LEAST = 1e-4  # scores of 0 and 1 are taken as this far from both ends
 
 
@@ -115,6 +119,39 @@ def fitted_logits(
         loss = reached + 0.5 * (estimate - precision) * float((offsets**2).sum())
         precision = estimate
     return np.clip(combined(every, beta) + class_share * offsets[every_class], -_FARTHEST, _FARTHEST)
+
+
+def without_lapse(logits: Floats, happened: Flags, used: Flags, lapse: float) -> Floats:
+    """(N,) the logits of an outcome if it were never lost by a lapse, such as an object that was not annotated.
+
+    Logits that were fitted with lapses level off where the chance comes near to ``1 - lapse``. So the chance is taken
+    to be ``(1 - lapse) / (1 + exp(-a - b * logit))``, as in psychometric functions, and ``a + b * logit`` is returned.
+    The intercept and the slope have the highest likelihood, by EM steps: each gives the outcomes that seem lost back.
+
+    Args:
+        logits: (N,) fitted logits, within [-20, 20].
+        happened: (N,) whether the outcome happened.
+        used: (N,) the rows that the intercept and the slope are fitted to.
+        lapse: The share of the outcomes that are lost, below 1.
+
+    Reference: Wichmann and Hill, The psychometric function: I. Fitting, sampling, and goodness of fit, Perception &
+    Psychophysics 2001.
+    """
+    place = np.rint((logits[used] + _FARTHEST) * _PER_LOGIT).astype(np.int64)
+    counts = np.bincount(place)
+    kept = np.flatnonzero(counts)
+    count, seen = counts[kept], np.bincount(place, happened[used])[kept]
+    design = np.stack([np.ones(len(kept)), kept / _PER_LOGIT - _FARTHEST], axis=1)
+    line = _USUAL
+    for _ in range(_LAPSE_STEPS):
+        right = chance(combined(design, line))
+        wanted = seen + (count - seen) * lapse * right / (1 - (1 - lapse) * right)
+        gradient = along(design, wanted - count * right) - _USUAL_WEIGHT * (line - _USUAL)
+        step = np.linalg.solve(products(design, count * right * (1 - right)) + np.diag(_USUAL_WEIGHT), gradient)
+        line = line + np.clip(step, -1, 1)
+        line[1] = max(line[1], _LEAST)
+    without: Floats = np.clip(line[0] + line[1] * logits, -_FARTHEST, _FARTHEST)
+    return without
 
 
 def _precision_of(offsets: Floats, diagonal: npt.NDArray[np.floating], precision: float) -> float:

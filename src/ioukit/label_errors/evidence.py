@@ -13,7 +13,7 @@ from ioukit._array_types import Flags, Floats, Rows
 from ioukit.evaluation.analysis._near import match_again, near_pairs
 from ioukit.evaluation.protocols import AreaRange, Protocol
 from ioukit.evaluation.table import IGNORED, REPEATED, VOID, NearPairs, threshold_bits
-from ioukit.label_errors.calibration import chance, fitted_logits, score_features
+from ioukit.label_errors.calibration import chance, fitted_logits, score_features, without_lapse
 from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ RELIABLE = 0.3
 FULL = 0.7
 """A detection with at least this IoU has its full strength, which is its score."""
 _CONFIDENT = 0.2  # of the matches
+_MISSING = 0.002, 0.5  # the least and the largest share of the objects
 _NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
@@ -76,8 +77,10 @@ class Evidence:
     """(G,) chance that an object of this class and size has a reliable detection of its class."""
     any_found: Floats
     """(G,) the same for detections of any class."""
-    annotated: float
-    """An estimate of how many objects are missing, per object that is annotated."""
+    missing: float
+    """An estimate of the share of the objects that are not annotated."""
+    real: Floats
+    """(N,) log odds that a detection like this one shows an object of its class, annotated or not."""
     detection_boxes: Floats | None
     """(N, 4) x, y, width, height; ``None`` if the evaluation holds the match table alone."""
     object_boxes: Floats | None
@@ -141,11 +144,7 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     logits = fitted_logits(hit, features, category * 0, alike & (hit | open_), rising=features.shape[1])
     logits, alone = (np.where(judged | free, values, -math.inf) for values in (logits, alone))
 
-    # How often confident detections match nothing bounds how often objects were overlooked.
-    usual = alike & hit
-    confident = logits >= np.quantile(logits[usual], 1 - _CONFIDENT) if usual.any() else alike
-    annotated = ((confident & open_).sum() + 0.5) / ((confident & usual).sum() + 1.0)
-
+    missing, real = _annotated_or_not(logits, alike & hit, open_)
     right = chance(alone)
     own = largest(right[pairs.detection], pairs.object, same & (pairs.iou >= FOUND), len(objects))
     score = scores[:, -1]
@@ -160,8 +159,25 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     ]
     return Evidence(
         table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, score, strength,
-        own, seen, found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
+        own, seen, found[0], found[1], missing, real, detection_boxes, object_boxes,
     )  # fmt: skip
+
+
+def _annotated_or_not(logits: Floats, usual: Flags, open_: Flags) -> tuple[float, Floats]:
+    """The share of the objects that are not annotated, and the logits if all of them were.
+
+    How often confident detections match nothing bounds how often objects were overlooked.
+
+    Args:
+        logits: (N,) log odds of a match.
+        usual: (N,) detections with a match, as the open ones would be if their object were annotated.
+        open_: (N,) detections that may be of an overlooked object.
+    """
+    told = usual | open_
+    confident = told & (logits >= (np.quantile(logits[usual], 1 - _CONFIDENT) if usual.any() else -math.inf))
+    missing = ((confident & open_).sum() + 0.5) / (confident.sum() + 1.5)
+    missing = float(np.clip(missing, *_MISSING))
+    return missing, without_lapse(logits, usual, told, missing)
 
 
 def matched(

@@ -40,6 +40,8 @@ _ENOUGH = 30  # steps of EM and of Newton's method
 _CLEAR = 0.1  # of the objects, those where the own class leads most
 _STEEPEST = 30.0
 _SAME_SLOPE = 1e-9
+_TAKEN_OUT = 0.5  # of the labels that seem wrong
+_STEEPER = 10.0  # wrong labels make the slopes flatter by this factor at most
 _INDEPENDENT = 1.0  # what the rest of an image says counts once at most
 _CONCENTRATIONS = 0.1, 1000.0  # at the most, an image tells nothing about its next object
 _PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
@@ -84,12 +86,13 @@ class Suspicions(NamedTuple):
 def overlooked(evidence: Evidence) -> Suspicions:
     """Detections that match nothing although detections like them match an object.
 
-    If annotators miss objects at random, missing objects get detections like those of the others. So of the detections
-    that match nothing, the share of missing objects is the rate of missing ones times the odds of a match.
+    If annotators miss objects at random, missing objects get detections like those of the others. So the odds that a
+    detection shows a missing object are the odds that it shows an object, times the share of the objects that are
+    missing.
     """
     rows = np.flatnonzero(evidence.open)
     none = np.full(len(rows), -1)
-    odds = evidence.annotated * np.exp(evidence.logits[rows]) * _of_merged(evidence)[rows]
+    odds = evidence.missing * np.exp(evidence.real[rows]) * _of_merged(evidence)[rows]
     return Suspicions(OVERLOOKED, none, rows, none, np.full(len(rows), np.nan), chance(evidence.logits[rows]), odds)
 
 
@@ -142,30 +145,44 @@ def swapped(evidence: Evidence) -> Suspicions:
     labelled, seen = table.objects.category[gt].astype(np.int64), table.detections.category[dt].astype(np.int64)
     beside = np.zeros(len(table.objects))
     beside[gt] = _beside(evidence, gt, seen)
-    slope, weight = _slopes(lead[evidence.accusable], beside[evidence.accusable])
     rarity = _rarity(labelled, seen, lead[gt] < 0)
     # The model hardly ever errs where it is most confident. So the clearest leads of the other class, as a share of
     # those of the own class, tell how many labels are wrong.
     clear = max(-float(np.quantile(lead[evidence.accusable], _CLEAR)), 1e-9) if len(gt) else 1.0
     clearest = float(rarity[lead[gt] >= clear].sum())
     rate = min((clearest + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
+    # The slopes of all labels give the order. Without the wrong ones they are steeper. Of these, half are taken out:
+    # some of the clearest leads may be errors of the model, and a slope that is too steep accuses right labels.
+    wrong = np.full(len(table.objects), _TAKEN_OUT * rate)
+    wrong[gt] *= rarity
+    of_all = lead[evidence.accusable], beside[evidence.accusable]
+    slope, weight = _slopes(*of_all, 0.0)
+    steep = _slopes(*of_all, wrong[evidence.accusable])[0]
+    steeper = min(steep / slope, _STEEPER) if slope else 1.0
+    odds = rate * np.exp(steeper * (np.log(rarity) + slope * lead[gt] + weight * beside[gt]))
     rival = np.append(table.detections.score[pairs.detection] * pairs.iou, np.nan)[own]
-    odds = rate * rarity * np.exp(slope * lead[gt] + weight * beside[gt])
     return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, odds)
 
 
-def _slopes(lead: Floats, beside: Floats) -> tuple[float, float]:
+def _slopes(lead: Floats, beside: Floats, wrong: Floats | float) -> tuple[float, float]:
     """The slopes b and c for which exp(b x + c y) is the ratio of the frequencies of (-x, -y) and (x, y).
 
     It is a logistic regression of the sign. Newton's steps go along one slope after the other: both have limits.
-    The second has a normal prior: a few images do not tell what the others are like.
+    The second has a normal prior: a few images do not tell what the others are like. A label that seems wrong counts
+    with the other sign as far as it does (EM).
+
+    Args:
+        lead: (N,) x.
+        beside: (N,) y.
+        wrong: The odds that a label is wrong before its lead is known, of all or of each; 0 to count all as they are.
     """
     slopes, most, priors = [1.0, 0.0], (_STEEPEST, _INDEPENDENT), (1e-3, 1.0)
     for _ in range(_ENOUGH):
         before = list(slopes)
         for at, column in enumerate((lead, beside)):
             exchanged = chance(slopes[0] * lead + slopes[1] * beside)
-            gradient = float((column * exchanged).sum()) + priors[at] * slopes[at]
+            seems_wrong = wrong * exchanged / (1 - exchanged + wrong * exchanged)
+            gradient = float((column * (exchanged - seems_wrong)).sum()) + priors[at] * slopes[at]
             curvature = float((column**2 * exchanged * (1 - exchanged)).sum()) + priors[at]
             slopes[at] = float(np.clip(slopes[at] - np.clip(gradient / curvature, -2, 2), 0, most[at]))
         if np.allclose(slopes, before, rtol=0, atol=_SAME_SLOPE):
