@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.comparison.words import verdict
-from ioukit.evaluation import Evaluation
+from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.statistics import (
     ClassDifference,
     Comparison,
@@ -29,6 +29,7 @@ from ioukit.statistics import (
     replicate,
     resampling,
 )
+from ioukit.statistics.class_clusters import differing_clusters
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import stepped_down
 from ioukit.statistics.detectable import alarm, fewest_clusters, fewest_permutations, smallest_p_value
@@ -313,6 +314,78 @@ def test_a_weak_p_value_needs_as_many_images_as_its_standard_errors() -> None:
     weaker = images_needed(0.03, 0.01, 1000, p_value=0.3173105078629141)  # one standard error
     assert weaker == images_needed(0.01, 0.01, 1000) == 7849
     assert images_needed(0.001, 0.01, 1000, p_value=0.3) == images_needed(0.001, 0.01, 1000)
+
+
+@pytest.mark.parametrize("protocol", ["coco", "unranked"])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 6])
+def test_images_that_do_not_differ_have_no_say(number: int, protocol: str) -> None:
+    """Model B lacks the detections of a few images. Only these can be exchanged, although all ranks move."""
+    images = np.arange(60)
+    boxes = np.tile([10.0, 10.0, 50.0, 50.0], (60, 1))
+    truth = GroundTruth.from_arrays(image_ids=images, category_ids=images % 2, boxes=boxes)
+    found = Detections.from_arrays(
+        image_ids=images, category_ids=images % 2, boxes=boxes, scores=np.random.default_rng(number).random(60)
+    )
+    fewer = found[found.image_ids >= number]
+    keys = ["AP", "AP50"] if protocol == "coco" else "F50"
+    comparison = compare(evaluate(truth, found, protocol), evaluate(truth, fewer, protocol), keys=keys, replicates=20)
+    for one in comparison.differences:
+        assert one.difference < 0
+        assert one.p_value >= 2.0 ** (1 - number)
+        assert one.is_significant == (one.p_value <= 0.05)
+        if number == 1:
+            assert (one.p_value, one.images_needed) == (1, None)
+        else:
+            assert one.images_needed is not None
+            # Six images that differ, in 80 % of samples.
+            assert one.images_needed >= {2: 236, 3: 157, 4: 118, 6: 78}[number]
+
+
+@given(st.integers(1, 40), st.floats(0.01, 1), st.sampled_from([0.8, 0.95, 0.99]), st.sampled_from([0.5, 0.8, 0.95]))
+def test_images_needed_hold_enough_that_differ(images: int, share: float, level: float, power: float) -> None:
+    """For a difference beyond all doubt, the number of images that differ decides: a binomial tail, summed slowly."""
+    found = images_needed(0.5, 0.0, images, level=level, power=power, differing=share)
+    assert found is not None
+    fewest = fewest_clusters(level)
+
+    def enough(draws: int) -> float:
+        chances = [1.0]  # of each number of images that differ
+        for _ in range(draws):
+            padded = np.append(chances, 0.0)
+            chances = (padded * (1 - share) + np.append(0.0, padded[:-1]) * share).tolist()
+        return sum(chances[fewest:])
+
+    assert enough(found) >= power - 1e-9
+    assert enough(found - 1) < power + 1e-9
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_clusters_that_differ_are_counted(seed: int, clustered: bool) -> None:
+    """Against the sorted rows of each class on each cluster."""
+    truth = ground_truth(seed)
+    found = model(truth, seed)
+    rng = np.random.default_rng(seed)
+    changed = rng.random(len(found)) < 0.1
+    other = dataclasses.replace(found, scores=np.where(changed, found.scores * 0.5, found.scores))
+    a, b = (evaluate(truth, one) for one in (found, other[rng.random(len(other)) < 0.95]))
+    labels = {number: number // 4 for number in a.matches.image_ids.tolist()} if clustered else None
+    groups = enough_groups(a.matches, None, labels)
+
+    def rows(table: MatchTable, category: int | None, cluster: int) -> list[tuple[Any, ...]]:
+        of = table.detections
+        kept = groups.cluster[of.image] == cluster
+        kept &= True if category is None else of.category == category
+        return sorted(
+            (int(of.category[at]), float(of.score[at]), of.matched[at].tobytes(), of.ignored[at].tobytes())
+            for at in np.flatnonzero(kept).tolist()
+        )
+
+    classes = np.arange(-1, len(a.matches.evaluated))
+    counts = differing_clusters((a.matches, b.matches), groups, classes)
+    for category, count in zip([None, *classes[1:].tolist()], counts.tolist(), strict=True):
+        unlike = [rows(a.matches, category, at) != rows(b.matches, category, at) for at in range(groups.num_clusters)]
+        assert count == sum(unlike)
 
 
 def test_a_difference_in_one_image_promises_no_number_of_images() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation.summary import in_group
 from ioukit.statistics.named_numbers import NamedNumbers
@@ -67,6 +69,42 @@ class ClassClusters:
             step = max(1, _MOST // len(self._images))
             for start in range(0, len(weights), step):
                 yield weights[start : start + step, self._images]
+
+
+def differing_clusters(
+    tables: Iterable[MatchTable], groups: ImageGroups, classes: npt.NDArray[np.integer]
+) -> npt.NDArray[np.intp]:
+    """(Q,) on how many clusters two models differ: in the detections of a class, or in any for a class of -1.
+
+    Detections are alike if all that numbers are made of is equal: scores, overlaps with matched objects, and bits. The
+    sums of their hashes are compared, of each class on each cluster.
+    """
+    sums = []
+    for table in tables:
+        rows, pairs = table.detections, table.pairs
+        cell = table.evaluated_category(rows.category).astype(np.int64) * groups.num_clusters
+        cell += groups.cluster[rows.image]
+        found = np.zeros(len(table.evaluated) * groups.num_clusters, np.uint64)
+        np.add.at(found, cell, _hashes(rows.score, rows.matched, rows.ignored, rows.special, rows.outside, rows.angle))
+        np.add.at(found, cell[pairs.detection], _hashes(pairs.iou, pairs.matched))
+        sums.append(found.reshape(-1, groups.num_clusters))
+    differs = sums[0] != sums[1]
+    any_class = np.count_nonzero(differs.any(axis=0))
+    return np.where(classes < 0, any_class, np.count_nonzero(differs, axis=1)[classes])
+
+
+def _hashes(values: Floats, *bits: npt.NDArray[np.generic] | None) -> npt.NDArray[np.uint64]:
+    """(N,) a number for the values of each row (FNV-1a by values instead of bytes, then the end of SplitMix64)."""
+    found = (values + 0.0).view(np.uint64) ^ np.uint64(0xCBF29CE484222325)  # -0 is 0
+    for table in bits:
+        if table is not None:
+            columns = table.reshape(len(values), math.prod(table.shape[1:])).T
+            for column in columns.astype(np.float64).view(np.uint64) if table.dtype.kind == "f" else columns:
+                found = (found * np.uint64(0x100000001B3)) ^ column
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
+    mixed: npt.NDArray[np.uint64] = found ^ (found >> np.uint64(31))
+    return mixed
 
 
 def clusters_of_numbers(table: MatchTable, groups: ImageGroups, numbers: NamedNumbers) -> npt.NDArray[np.intp]:

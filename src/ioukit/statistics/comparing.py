@@ -16,13 +16,13 @@ from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count, check_result
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
+from ioukit.statistics.class_clusters import differing_clusters
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import ROUNDING, adjust_p_values, stepped_down
 from ioukit.statistics.detectable import (
     alarm,
     check_power,
     detectable_difference,
-    fewest_clusters,
     fewest_permutations,
     images_needed,
     smallest_p_value,
@@ -183,6 +183,8 @@ class PermutationTests:
     """(P, Q) the differences in each permutation."""
     clusters: npt.NDArray[np.intp]
     """(Q,) on how many clusters the classes of numbers of classes are."""
+    differing: npt.NDArray[np.intp]
+    """(Q,) on how many clusters the models differ."""
     num_clusters: int
     """How many clusters there are."""
     asked: int
@@ -205,10 +207,12 @@ class PermutationTests:
         shares = (1 + (~(sizes < most - ROUNDING)).sum(axis=0)) / (1 + len(sizes))  # undefined ones, too
         return [float(one) for one in np.maximum(shares, self._least)]
 
-    @property
-    def _least(self) -> float:
-        # Random permutations of few clusters may by chance hold the data itself less often than all of them do.
-        return smallest_p_value(len(self.swapped), self.num_clusters)
+    @cached_property
+    def _least(self) -> Floats:
+        # Random permutations of few clusters may by chance hold the data itself less often than all of them do. And the
+        # clusters without a difference have no say, though ranks among all scores make them look a little different.
+        made = len(self.swapped)
+        return np.array([smallest_p_value(made, max(differing, 1)) for differing in self.differing.tolist()])
 
     def adjusted(self, part: slice, correction: ClassCorrection, level: float) -> list[float]:
         """The p-values of some numbers of classes, corrected for their number."""
@@ -220,7 +224,7 @@ class PermutationTests:
         spread, _ = shared(variances(drawn), np.zeros(len(clusters)), clusters, clusters > 0)
         hopeless = np.array(self.smallest[part]) > alarm(level)
         adjusted = stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)), hopeless)
-        return [float(one) for one in np.maximum(adjusted, self._least)]
+        return [float(one) for one in np.maximum(adjusted, self._least[part])]
 
 
 def ways_to_swap(groups: ImageGroups) -> int:
@@ -249,11 +253,12 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
         evidence.progress.add(len(weights))
     pairs = zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
     clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)
+    differing = differing_clusters((one.matches for one in evidence.evaluations), groups, numbers.classes)
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
     # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
     spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)
     errors = np.sqrt(spread * count / (count - 1))
-    return PermutationTests(observed, reached, errors, permuted, clusters, count, permutations)
+    return PermutationTests(observed, reached, errors, permuted, clusters, differing, count, permutations)
 
 
 def difference_of(
@@ -282,11 +287,20 @@ def difference_of(
     detectable = detectable_difference(error, level=level, power=power, df=df)
     if tests.smallest[at] > alarm(level) or detectable > 1:
         detectable = math.nan
-    needed = images_needed(row.difference, error, images, level=level, power=power, df=df, p_value=row.p_value)
-    if needed is not None:  # too few permutations would not show it on any number of images
-        enough = tests.asked >= fewest_permutations(level)
-        least = math.ceil(fewest_clusters(level) * images / tests.num_clusters)
-        needed = max(needed, least) if enough else None
+    needed = None
+    if tests.asked >= fewest_permutations(level):  # fewer would not show it on any number of images
+        share = max(int(tests.differing[at]), 1) / tests.num_clusters
+        clusters = images_needed(
+            row.difference,
+            error,
+            tests.num_clusters,
+            level=level,
+            power=power,
+            df=df,
+            p_value=row.p_value,
+            differing=share,
+        )
+        needed = None if clusters is None else math.ceil(clusters * images / tests.num_clusters)
     return Difference(
         key=key, detectable=detectable, power=power, images_needed=needed, vanished=vanished, **row._asdict()
     )

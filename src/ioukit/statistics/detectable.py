@@ -47,6 +47,7 @@ def images_needed(
     power: float = 0.8,
     df: float = math.inf,
     p_value: float | None = None,
+    differing: float | None = None,
 ) -> int | None:
     """How many images of the same kind would show a difference, if it is the true one.
 
@@ -64,6 +65,9 @@ def images_needed(
             difference counts as at most so many standard errors as belong to that p-value, so that the result is more
             than ``num_images``. A standard error alone can promise too much: the bootstrap cannot see how much a class
             on a single image varies.
+        differing: For a permutation test, on which share of the images the models differ, within (0, 1]. It needs six
+            such images for a p-value of 0.05, whatever the difference. So the result has enough of them with a
+            probability of ``power``.
 
     Returns:
         A whole number of at least 2; ``None`` if the difference is 0 (closer to it than 1e-12), a number is undefined,
@@ -81,10 +85,16 @@ def images_needed(
         return None
     errors = abs(difference) / standard_error if standard_error > 0 else math.inf
     least = 2
+    fewest = fewest_clusters(level)
     if p_value is not None and p_value > alarm(level):
         if p_value > _MOST_P:
             return None
-        errors, least = min(errors, standard_normal.inv_cdf(1 - p_value / 2)), num_images + 1
+        least = num_images + 1
+        # Where the models differ on so few images that no p-value is low, it says nothing of sizes.
+        if differing is None or differing * num_images >= fewest:
+            errors = min(errors, standard_normal.inv_cdf(1 - p_value / 2))
+    if differing is not None:
+        least = max(least, _draws_with(fewest, differing, power))
     return max(least, math.ceil(num_images * (apart / errors) ** 2))
 
 
@@ -124,6 +134,22 @@ def fewest_clusters(level: float, tests: int = 1) -> int:
     while 2.0 ** (1 - count) * tests > alarm(level):
         count += 1
     return count
+
+
+def _draws_with(count: int, share: float, power: float) -> int:
+    """How many draws have at least ``count`` hits with a probability of ``power``, if each is one with ``share``."""
+
+    def fails(draws: int) -> bool:
+        fewer = (math.comb(draws, hits) * share**hits * (1 - share) ** (draws - hits) for hits in range(count))
+        return math.fsum(fewer) > 1 - power
+
+    low, high = count - 1, count
+    while fails(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fails(middle) else (low, middle)
+    return high
 
 
 def check_power(power: float) -> None:

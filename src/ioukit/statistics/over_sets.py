@@ -103,6 +103,7 @@ def mean_difference(
         np.array([error]),
         swapped[:, None],
         np.array([images]),
+        np.array([sum(int(one.differing[0]) for one in tests)]),
         images,
         permutations,
     )
