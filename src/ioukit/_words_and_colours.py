@@ -113,6 +113,17 @@ def overlap_name(iou_type: str) -> str:
     return _OVERLAP_NAMES.get(iou_type) or _OVERLAP_NAMES.get(iou_type.partition("-")[0], "IoU")
 
 
+def overlap_of(iou_type: str, value: str) -> str:
+    """An overlap in words: ``"an IoU of at least 0.5"``, ``"a boundary IoU of 0.5"``.
+
+    Args:
+        iou_type: As for :func:`overlap_name`.
+        value: What follows "of".
+    """
+    name = overlap_name(iou_type)
+    return f"{'an' if name[0] in 'IOo' else 'a'} {name} of {value}"
+
+
 KIND_NAMES = {
     **{kind: f"{kind}: {words.plain}" for kind, words in ERROR_WORDS.items()},
     "false_positive": "all false positives",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from ioukit._words_and_colours import overlap_name
 from ioukit.evaluation import Outcome, outcomes, score_curves
-from ioukit.report import _changes, write_comparison
+from ioukit.report import _changes, write_comparison, write_report
 from ioukit.report.comparison_page import comparison_data
 from support import region_cases
 from support.comparison_cases import CASES, hostile, of_kind, photographs
@@ -209,6 +211,22 @@ def test_every_kind_of_region_is_drawn(kind: str) -> None:
         assert sorted(boxes[:, 0].tolist()) == list(range(len(rows)))
         of_a, of_b = (rows[rows[:, 0] == side] for side in (2, 3))
         assert len(of_b) <= len(of_a) <= len(evaluation.detections or ())
+
+
+@pytest.mark.parametrize("kind", [kind for kind in region_cases.KINDS if overlap_name(kind) != "IoU"])
+def test_an_overlap_has_the_name_of_its_measure(kind: str, tmp_path: Path) -> None:
+    """Of keypoints, for example, the IoU of the boxes is another number than the OKS."""
+    comparison = of_kind(kind)
+    write_comparison(comparison, tmp_path / "comparison.html")
+    write_report(comparison.evaluations[0], tmp_path / "report.html")
+    texts = {"text": comparison.text(width=10_000)}
+    for page in ("comparison", "report"):
+        text = (tmp_path / f"{page}.html").read_text(encoding="utf-8")
+        texts[page] = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
+    for text in texts.values():
+        assert overlap_name(kind) in text
+        names = (overlap_name(kind), "Boundary IoU", "by the IoU of their boxes")
+        assert not re.search(r"\bIoU\b", re.sub("|".join(names), "", text))
 
 
 def test_large_comparisons_are_cut(made: dict[str, ModelComparison], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,8 @@ class DetectionChanges(Columns):
 class Changes(Frozen):
     """The result of :func:`changes`: what became of each object and of each false positive."""
 
+    iou_type: str
+    """The kind of region, by which overlaps are measured."""
     iou_threshold: float
     """The IoU threshold of a match."""
     area_range: str
@@ -250,6 +252,7 @@ def changes(
     of_a, of_b = (_Model.of(one, iou, area, score) for one, score in zip((a, b), scores, strict=True))
     kind, rows_a, rows_b, paired_by = _paired_false_positives(of_a, of_b, iou)
     return Changes(
+        iou_type=a.matches.iou_type,
         iou_threshold=iou,
         area_range=area,
         score_thresholds=scores,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import agree, pluralize
-from ioukit._words_and_colours import percent
+from ioukit._words_and_colours import overlap_of, percent
 from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm, fewest_clusters, fewest_permutations
 
@@ -268,7 +268,7 @@ def point_of_view(changes: Changes, names: tuple[str, str], thresholds: tuple[st
     else:
         of_a, of_b = (f"scores of at least {text}" if text else "all scores" for text in thresholds)
         scores = of_a if of_a == of_b else f"{of_a} ({a}) and {of_b} ({b})"
-    return f"What changed at an IoU of {changes.iou_threshold:g}, with {scores}:"
+    return f"What changed at {overlap_of(changes.iou_type, f'{changes.iou_threshold:g}')}, with {scores}:"
 
 
 def chance(p_value: float, permutations: int) -> str:
@@ -389,9 +389,10 @@ def change_sentences(
     ]
     better, worse = count["better_placed"], count["worse_placed"]
     if better or worse:
+        least = overlap_of(changes.iou_type, f"at least {changes.placement:g}")
         lines.append(
             f"Of those that both find, {_none(better)} {_are(better)} better placed and {_none(worse)} {_are(worse)} "
-            f"worse placed, by an IoU of at least {changes.placement:g}."
+            f"worse placed, by {least}."
         )
     right, other = count["right_class_now"], count["other_class_now"]
     if other:

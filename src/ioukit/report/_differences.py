@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ioukit._words_and_colours import ERROR_WORDS
+from ioukit._words_and_colours import ERROR_WORDS, overlap_name
 from ioukit.comparison.words import corrected_by, signed_points
 from ioukit.report._numbers import limits_text, measure_rows
 from ioukit.report._texts import UNDEFINED, abbreviate, rounded, text
@@ -73,7 +73,7 @@ def difference_rows(
     known = {difference.key: difference for difference in comparison.differences}
     ends = [abs(end) for one in known.values() for end in (one.low, one.high) if not math.isnan(end)]
     most = max(ends, default=0.0)
-    rows = []
+    overlap, rows = overlap_name(a.matches.iou_type), []
     for measure, iou, area, _, _ in measure_rows(a):
         if measure.key in known:
             one = known[measure.key]
@@ -82,7 +82,7 @@ def difference_rows(
             rows.append(
                 DifferenceRow(
                     measure.key,
-                    f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}"),
+                    f"{overlap} {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}"),
                     text(one.a),
                     text(one.b),
                     in_points(one.difference),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 import numpy as np
 
 from ioukit._checks import pluralize
-from ioukit._words_and_colours import ERROR_WORDS, percent
+from ioukit._words_and_colours import ERROR_WORDS, overlap_name, percent
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
 from ioukit.evaluation.protocols import NO_CAP
 from ioukit.evaluation.why_ignored import cap_title
@@ -91,8 +91,12 @@ def lead(
     )
     sentence = _main_sentence(title, evaluation, errors, limits)
     if not protocol.ranks:
-        return f"{sentence} At IoU {iou_text(protocol.main_iou)}, it {what}"
+        return f"{sentence} At {_overlap(evaluation)} {iou_text(protocol.main_iou)}, it {what}"
     return f"{sentence} At the score threshold with the highest F1, {score_text(best.score)}, it {what}"
+
+
+def _overlap(evaluation: Evaluation) -> str:
+    return overlap_name(evaluation.matches.iou_type)
 
 
 def _main_sentence(title: str, evaluation: Evaluation, errors: ErrorKinds | None, limits: Mapping[str, Limits]) -> str:
@@ -106,8 +110,8 @@ def _main_sentence(title: str, evaluation: Evaluation, errors: ErrorKinds | None
         return f"{sentence}."
     name, plain, _ = ERROR_WORDS[kind]
     return (
-        f"{sentence}, and the kind of error that costs most is {name.lower()} ({plain}): without it, AP at IoU "
-        f"{iou_text(errors.iou_threshold)} would be {loss:.3f} higher."
+        f"{sentence}, and the kind of error that costs most is {name.lower()} ({plain}): without it, AP at "
+        f"{_overlap(evaluation)} {iou_text(errors.iou_threshold)} would be {loss:.3f} higher."
     )
 
 
@@ -124,7 +128,7 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
     words = "The highest F1 over all score thresholds"
     if not math.isnan(best.score):
         iou, score = iou_text(curves.iou_threshold), score_text(best.score)
-        words += f": all classes together, IoU {iou}, score threshold {score}"
+        words += f": all classes together, {_overlap(evaluation)} {iou}, score threshold {score}"
     return [*tiles, Tile("Best F1", value_text(best.f1), f"{words}.")]
 
 
@@ -136,10 +140,11 @@ def _words(evaluation: Evaluation, measure: Measure) -> str:
     classes = pluralize(with_value, "class")
     if with_value < listed:
         classes += f" with objects (of {listed:,})"
-    over = f"{len(thresholds)} IoU thresholds from {iou_text(thresholds[0])} to {iou_text(thresholds[-1])}"
+    overlap = _overlap(evaluation)
+    over = f"{len(thresholds)} {overlap} thresholds from {iou_text(thresholds[0])} to {iou_text(thresholds[-1])}"
     if len(thresholds) == 1:
-        over = f"IoU {iou_text(thresholds[0])}"
-    return measure.words.replace("{classes}", classes).replace("{thresholds}", over)
+        over = f"{overlap} {iou_text(thresholds[0])}"
+    return measure.words.replace("IoU", overlap).replace("{classes}", classes).replace("{thresholds}", over)
 
 
 _QUANTITIES = {
@@ -282,7 +287,7 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     rows = [
         ("Protocol", abbreviate(protocol.name)),
         ("Regions", abbreviate(title)),
-        ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
+        (f"{_overlap(evaluation)} thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         *([("Recalls", f"{len(protocol.recall_thresholds)}")] if protocol.ranks else []),
         (cap_title(protocol), ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),
         ("Areas", areas),

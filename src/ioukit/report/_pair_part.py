@@ -242,8 +242,9 @@ def _numbers_words(pair: ModelPair, letter: str, level: str) -> str:
 def _changes_words(pair: ModelPair, letter: str, thresholds: str, drawn: Mapping[str, Any]) -> str:
     changes = pair.changes
     counted = f"Detections count with these scores: {thresholds}." if thresholds else "All detections count."
+    at = f"{overlap_name(changes.iou_type)} {iou_text(changes.iou_threshold)}"
     words = (
-        f"Objects and false positives that changed from A to {letter}, at IoU {iou_text(changes.iou_threshold)}. "
+        f"Objects and false positives that changed from A to {letter}, at {at}. "
         f"{counted} An object is better or worse placed if its overlap changes by at least {changes.placement:g}."
     )
     if drawn["leftOut"]:
@@ -263,7 +264,9 @@ def _images_words(drawn: Mapping[str, Any]) -> str:
 def _settings(pair: ModelPair, thresholds: str) -> list[tuple[str, str]]:
     changes, statistics = pair.changes, pair.comparison
     paired = "the IoU of their boxes" if changes.paired_by == "boxes" else "the order of their scores"
-    words = f"IoU {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”"
+    words = (
+        f"{overlap_name(changes.iou_type)} {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”"
+    )
     words += f", scores: {thresholds}" if thresholds else ""
     return [
         ("Changes, images", words),

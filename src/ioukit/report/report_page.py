@@ -256,7 +256,7 @@ def report_data(
     columns, rows = _numbers.class_table(evaluation, curves, limits)
     sources = input_paths(evaluation)
     score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
-    at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”"
+    at_first = f"{overlap_name(table.iou_type)} {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”"
     at_first += f"; at first, detections {score}" if protocol.ranks else ""
     counts = evaluation.counts
     heading = abbreviate(title if title is not None else name_of(sources, "Detections", "Evaluation"))

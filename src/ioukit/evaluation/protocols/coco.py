@@ -20,8 +20,8 @@ _SIZES = {"small": "s", "medium": "m", "large": "l"}
 
 _WORDS = {
     "AP": "Average precision, the mean over {classes} and {thresholds}. 1 is perfect.",
-    "AP50": "AP at IoU 0.50: are objects found at all, even if their boxes are loose?",
-    "AP75": "AP at IoU 0.75: are their boxes tight?",
+    "AP50": "AP at IoU 0.50: are objects found at all, even if their place is not exact?",
+    "AP75": "AP at IoU 0.75: is their place exact?",
 }
 
 

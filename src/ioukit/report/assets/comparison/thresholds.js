@@ -91,7 +91,7 @@ function startThresholds() {
     const told = SIDES.map((_, side) => `${LETTERS[side]}: precision ${spoken(now[side].precision)}, recall ${spoken(now[side].recall)}`);
     const styles = ["s-a", "s-b"];
     lineChart(byId("pr-chart"), {
-      label: `Precision over recall of both models, ${rowName()}, at IoU ${DATA.iou}. At the chosen thresholds: ${told.join("; ")}.`,
+      label: `Precision over recall of both models, ${rowName()}, at ${DATA.overlap} ${DATA.iou}. At the chosen thresholds: ${told.join("; ")}.`,
       x: { title: "recall", low: 0, high: 1 }, y: { title: "precision", low: 0, high: 1 }, iso: [0.2, 0.4, 0.6, 0.8],
       series: lines.map((points, side) => ({ style: styles[side], points: points.map((point) => [point.recall, point.precision]) })),
       dots: now.map((point, side) => ({ style: styles[side], x: point.recall, y: point.precision })),

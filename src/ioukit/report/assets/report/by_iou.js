@@ -13,20 +13,20 @@ function startByIou() {
     const only = thresholds.length === 1;
     legend(byId("iou-legend"), series.map(([text, , style]) => [text, style]));
     lineChart(holder, {
-      label: `${quantity} of ${row === 0 ? "the mean over classes" : rowLabel(row)} over the IoU threshold: ${spoken(first)} at `
+      label: `${quantity} of ${row === 0 ? "the mean over classes" : rowLabel(row)} over the ${DATA.overlap} threshold: ${spoken(first)} at `
         + `${fixed(thresholds[0], 2)}${only ? "" : `, ${spoken(last)} at ${fixed(thresholds[thresholds.length - 1], 2)}`}.`,
-      x: { title: "IoU threshold", low: only ? thresholds[0] - 0.05 : thresholds[0],
+      x: { title: `${DATA.overlap} threshold`, low: only ? thresholds[0] - 0.05 : thresholds[0],
         high: only ? thresholds[0] + 0.05 : thresholds[thresholds.length - 1] },
       y: { title: quantity, low: 0, high: 1 },
       series: series.map(([, values, style]) => ({ style, dots: true,
         points: values.map((value, k) => [thresholds[k], value === null ? NaN : value]) })),
     });
-    chartTable(byId("iou-table"), `${quantity} by IoU threshold`, ["IoU", ...series.map(([text]) => (typeof text === "string" ? text : text.cloneNode(true)))],
+    chartTable(byId("iou-table"), `${quantity} by ${DATA.overlap} threshold`, [DATA.overlap, ...series.map(([text]) => (typeof text === "string" ? text : text.cloneNode(true)))],
       thresholds.map((threshold, k) => [fixed(threshold, 2), ...series.map(([, values]) => (values[k] === null ? "–" : fixed(values[k])))]));
   };
   listeners.push((rowChanged) => { if (rowChanged) draw(); });
   drawnToFit(holder, draw);
-  downloads(byId("iou-downloads"), `${quantity.toLowerCase()}_by_iou`, `${quantity} by IoU`, { drawing: () => holder.querySelector("svg"),
-    rows: () => [["IoU", chosen.row === 0 ? "mean over classes" : DATA.classes[chosen.row - 1]],
+  downloads(byId("iou-downloads"), `${quantity.toLowerCase()}_by_iou`, `${quantity} by ${DATA.overlap}`, { drawing: () => holder.querySelector("svg"),
+    rows: () => [[DATA.overlap, chosen.row === 0 ? "mean over classes" : DATA.classes[chosen.row - 1]],
       ...thresholds.map((threshold, k) => [threshold, (chosen.row === 0 ? mean : classes[chosen.row - 1])[k]])] });
 }

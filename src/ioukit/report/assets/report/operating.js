@@ -41,7 +41,7 @@ function startOperating() {
     const now = points[chosen.position];
     const where = rowLabel(chosen.row);
     lineChart(byId("pr-chart"), {
-      label: `Precision over recall of ${where} at IoU ${CURVES.iou}. At score ${score(now.score)}: recall `
+      label: `Precision over recall of ${where} at ${DATA.overlap} ${CURVES.iou}. At score ${score(now.score)}: recall `
         + `${spoken(now.recall)}, precision ${spoken(now.precision)}.`,
       x: { title: "recall", low: 0, high: 1 }, y: { title: "precision", low: 0, high: 1 }, iso: [0.2, 0.4, 0.6, 0.8],
       series: [{ style: "", points: points.map((point) => [point.recall, point.precision]) }],
