@@ -21,6 +21,21 @@ FEW = ("--replicates", "20", "--permutations", "20")
 QUICK: dict[str, Any] = {"replicates": 20, "permutations": 20}
 
 
+@pytest.mark.parametrize("order", [("none.json", DT), (DT, "none.json")])
+@pytest.mark.parametrize("command", ["compare", "gate", "slices"])
+def test_models_with_and_without_scores_need_a_protocol(command: str, order: tuple[Any, ...], tmp_path: Path) -> None:
+    """Else the scores of the second model would be dropped, and all of its detections count."""
+    records = json.loads(DT.read_text(encoding="utf-8"))
+    (tmp_path / "none.json").write_text(json.dumps([{k: v for k, v in one.items() if k != "score"} for one in records]))
+    a, b = (tmp_path / one if isinstance(one, str) else one for one in order)
+    further = ["--than", b] if command == "slices" else [b]
+    found = run_here(command, GT, a, *further, "--quiet")
+    assert found.code == 2
+    assert found.out == ""
+    says = f"none.json: the detections have no scores, and those of {DT} have: --protocol unranked"
+    assert says in found.err.replace("\n", " ").replace("  ", " ")
+
+
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Files of two other models: one with low scores left out, one with every tenth box shifted."""

@@ -55,6 +55,7 @@ def test_slices_of_a_table_and_of_conditions_are_printed(folder: Path) -> None:
         "size: large",
         "intervals: 95 %, for each slice alone",
         "differences of slices of images: less what random sets of as many images have",
+        "differences of slices of objects: not corrected, often too high",
     ]
     assert "wrote" in done.err
     assert (folder / "out.csv").read_text().startswith("name,by,value,level,images,objects,share,")

@@ -161,6 +161,8 @@ def test_a_table_of_slices_is_true(drawn: tuple[list[Evaluation], FloatArray], r
         replicates > 0 and bool(missing)
     )
     assert ("less what random sets of as many images have" in notes) == (replicates > 0 and not two)
+    of_objects = any(one.level == "object" for one in found)
+    assert ("slices of objects: not corrected, often too high" in notes) == (replicates > 0 and not two and of_objects)
 
 
 @settings(deadline=None, max_examples=20)

@@ -15,7 +15,7 @@ import ioukit
 from ioukit._output import printable
 from ioukit.cli._data_files import Reader, ReadingOptions, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value
-from ioukit.cli._rules import RuleOptions, chosen_classes
+from ioukit.cli._rules import RuleOptions, check_scored_alike, chosen_classes
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ def models_of_files(
         gt, dt = reader.pair(read_from, known=gt)
         detections.append(dt)
     assert gt is not None  # there is at least one model
+    with bad_input():
+        check_scored_alike(rules.protocol, detections)
     kind, protocol = rules.of_data(gt, detections[0], reader.talk)
     found = {} if labels is None else labels.of(gt)
     _check_iou_threshold(protocol, iou_threshold)

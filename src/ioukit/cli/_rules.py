@@ -13,12 +13,13 @@ import typer
 from ioukit._near_names import suggest
 from ioukit.cli._arguments import RULES, complete_kind, complete_protocol, complete_sigmas
 from ioukit.cli._errors import bad_value
+from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.matching import check_chosen_categories, default_protocol, notes_on_kind
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ioukit.cli._streams import Talk
     from ioukit.datasets import Categories, Detections, GroundTruth
@@ -217,6 +218,21 @@ def _named_protocol(name: str | None, kind: "Kind", dt: "Detections | None") -> 
         if name is not None:
             return _find_protocol(name, kind)
         return kind.protocol if dt is None else default_protocol(kind, dt)
+
+
+def check_scored_alike(protocol: str | None, models: "Sequence[Detections]") -> None:
+    """Refuse models with and without scores where no protocol is named: what the first one has would decide for all.
+
+    Raises:
+        DatasetError: If only some of the models have scores.
+    """
+    scored = [dt for dt in models if dt.scored]
+    if protocol is None and 0 < len(scored) < len(models):
+        without = next(dt for dt in models if not dt.scored)
+        raise DatasetError(
+            f"{without.source}: the detections have no scores, and those of {scored[0].source} have: --protocol "
+            "unranked counts all of both, so leave out first those with scores that are too low"
+        )
 
 
 def _find_protocol(name: str, kind: "Kind") -> "Protocol":

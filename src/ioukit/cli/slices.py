@@ -26,7 +26,7 @@ from ioukit.cli._data_files import (
 )
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions, write_text
-from ioukit.cli._rules import NamedRules, parse_list
+from ioukit.cli._rules import NamedRules, check_scored_alike, parse_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,6 +135,7 @@ def slices(
         second: Any = reader.side(sources[1]._replace(path=than), gt)
         with bad_input():
             models.append(second.known_to(gt, on_invalid=reading.on_invalid))
+            check_scored_alike(named.protocol, models)
     with bad_input(), talk.busy("evaluating"):
         evaluations = [ioukit.evaluate(gt, one, rules, iou_type=kind.name, threads=threads) for one in models]
     tables: dict[str, Any] = {"tables": list(table or []), "image_column": image_column}

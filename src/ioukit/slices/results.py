@@ -218,6 +218,8 @@ class SliceNumbers(Shown):
             if not two and any(one.level == "image" for one in self.slices):
                 # A reader who subtracts the printed numbers gets another difference.
                 lines.append("differences of slices of images: less what random sets of as many images have")
+            if not two and any(one.level == "object" for one in self.slices):
+                lines.append("differences of slices of objects: not corrected, often too high")
             if any(math.isnan(one.low) and not math.isnan(one.value) for one in intervals):
                 lines.append(_NO_INTERVAL)
         starred = [one for one in self.slices if one.shares_false_positives]
