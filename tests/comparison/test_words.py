@@ -66,7 +66,8 @@ def difference(**fields: Any) -> Difference:
             "B is lower by 0.0001 ± 0.5000 points of AP (0.412 to 0.411), and chance alone would show as much in "
             "nearly every case.",
         ),
-        ({"b": 0.412, "difference": 0.0}, "A and B have the same AP, 0.412."),
+        ({"b": 0.412, "difference": 0.0}, "A and B have the same AP, 0.412 (difference 0.0 ± 0.4 points)."),
+        ({"b": 0.412, "difference": 0.0, "low": 0.0, "high": 0.0}, "A and B have the same AP, 0.412."),
         ({"a": NAN, "b": NAN, "difference": NAN}, "AP is undefined: there are no objects to find."),
         (
             {"low": NAN, "high": NAN, "p_value": 0.5, "images_needed": None},
@@ -320,7 +321,8 @@ def test_what_a_verdict_needs() -> None:
     assert verdict_notes(difference(), sample).endswith(
         "in 80 % of samples of 40 clusters. ± is half the 95 % interval; a point is 0.01."
     )
-    assert verdict_notes(difference(difference=0.0), sample) == verdict_notes(difference(difference=NAN), sample) == ""
+    equal = difference(difference=0.0, low=0.0, high=0.0)
+    assert verdict_notes(equal, sample) == verdict_notes(difference(difference=NAN), sample) == ""
     assert "±" not in verdict_notes(difference(low=NAN), sample)
 
 

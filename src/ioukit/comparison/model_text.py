@@ -194,7 +194,7 @@ def part_lists(pair: ModelPair) -> list[tuple[str, str]]:
         return []
     lists = [
         ("classes", _largest(_by_name(parts.categories.names, parts.classes), _CLASSES)),
-        ("sizes", _largest(parts.sizes.items(), len(parts.sizes))),
+        ("sizes", _largest(parts.sizes.items(), len(parts.sizes)) if len(parts.sizes) > 1 else ""),
         ("errors", _largest(((KIND_WORDS[kind], part) for kind, part in (parts.kinds or {}).items()), len(KIND_WORDS))),
         ("images", _largest(_by_name(image_names(pair.a), parts.images), _IMAGES)),
     ]

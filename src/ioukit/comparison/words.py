@@ -76,7 +76,8 @@ def verdict(
         return f"{key} is undefined: there are no objects to find."
     numbers = f"{difference.a:.3f} to {difference.b:.3f}"
     if abs(gain) < EQUAL:
-        return f"{a} and {b} have the same {key}, {difference.a:.3f}."
+        doubt = f" (difference {with_error(difference)})" if _leaves_open(difference) else ""
+        return f"{a} and {b} have the same {key}, {difference.a:.3f}{doubt}."
     amount = f"{with_error(difference)} of {key}"
     cases = chance(difference.p_value, permutations)
     often = f"hance alone would show as much in {cases}{correction_words(difference, p_corrected)}."
@@ -319,7 +320,7 @@ def verdict_notes(difference: Difference, sample: str, *, alone: bool = True) ->
         sample: The size of the data, see :func:`sample_size`.
         alone: Whether it is the only one. Among several, p-values are corrected, and a difference must be larger.
     """
-    if math.isnan(difference.difference) or abs(difference.difference) < EQUAL:
+    if math.isnan(difference.difference) or (abs(difference.difference) < EQUAL and not _leaves_open(difference)):
         return ""
     notes = [detectable_sentence(difference, sample)] if alone else []
     if _shows_error(difference):
@@ -455,6 +456,11 @@ def with_error(difference: Difference | TrackDifference) -> str:
         return points(difference.difference, digits_for(size))
     digits = digits_for(min(value for value in (size, half) if value > 0))
     return f"{size:.{digits}f} ± {half:.{digits}f} points"
+
+
+def _leaves_open(difference: Difference | TrackDifference) -> bool:
+    """Whether numbers that are equal here may differ elsewhere, and by how much is known."""
+    return _shows_error(difference) and difference.high - difference.low > EQUAL
 
 
 def _shows_error(difference: Difference | TrackDifference) -> bool:
