@@ -18,11 +18,11 @@ import typer
 from ioukit import plots
 from ioukit.cli._app import app_of
 from support.command import run_fresh
-from support.pages import PAGES, Example, commands, examples, run_programs
+from support.pages import PAGES, Example, Programs, commands, examples
 from support.paths import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     Answers = dict[Example, tuple[str, str | None, str | None]]
@@ -66,16 +66,18 @@ def test_committed_figures_are_up_to_date(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answers]:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Answers]]:
     """What the programs of a page answer, each page run once, in a folder of its own with the examples in it."""
+    runner = Programs()
 
     @functools.cache
     def run(page: str) -> Answers:
         programs = [example for example in PROGRAMS if example.page == page]
         folder = tmp_path_factory.mktemp("page")
-        return dict(zip(programs, run_programs([program.code for program in programs], folder), strict=True))
+        return dict(zip(programs, runner.run([program.code for program in programs], folder), strict=True))
 
-    return run
+    yield run
+    runner.close()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from support.paths import DEMO, ROOT
 
-__all__ = ["PAGES", "Example", "commands", "examples", "run_programs"]
+__all__ = ["PAGES", "Example", "Programs", "commands", "examples"]
 
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md"))]
 
@@ -32,22 +32,43 @@ _NOT_OURS = (
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# The programs of a page come as a JSON list and share their names. The answer is what each prints, or lacks.
+# Each line of the input is a page: its folder, and its programs, which share their names. The line of the answer is
+# what each program prints, or lacks. A page has a process of its own: a copy of this one, which has imported only slow
+# packages of others. Where processes are not copied, as on Windows, the first page is the last.
 _RUNNER = f"""
-import contextlib, io, json, sys, traceback
-names, answers = {{"__name__": "__main__"}}, []
-for program in json.load(sys.stdin):
-    printed, lacks, error = io.StringIO(), None, None
-    try:
-        with contextlib.redirect_stdout(printed):
-            exec(compile(program, "<page>", "exec"), names)
-    except ModuleNotFoundError as missing:
-        lacks = missing.name if missing.name in {_OPTIONAL!r} else None
-        error = None if lacks else traceback.format_exc()
-    except Exception:
-        error = traceback.format_exc()
-    answers.append([printed.getvalue(), lacks, error])
-json.dump(answers, sys.stdout)
+import contextlib, gc, io, json, os, sys, traceback, warnings
+for slow in ("numpy", "matplotlib.backends.backend_agg"):
+    with contextlib.suppress(ModuleNotFoundError):
+        __import__(slow)
+gc.freeze()  # else each copy looks for garbage in all of it, which takes longer than most pages
+
+def run(programs):
+    names, answers = {{"__name__": "__main__"}}, []
+    for program in programs:
+        printed, lacks, error = io.StringIO(), None, None
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(compile(program, "<page>", "exec"), names)
+        except ModuleNotFoundError as missing:
+            lacks = missing.name if missing.name in {_OPTIONAL!r} else None
+            error = None if lacks else traceback.format_exc()
+        except Exception:
+            error = traceback.format_exc()
+        answers.append([printed.getvalue(), lacks, error])
+    return answers
+
+for line in sys.stdin:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, which NumPy has and does not use yet
+        child = os.fork() if hasattr(os, "fork") else 0
+    if not child:
+        folder, programs = json.loads(line)
+        os.chdir(folder)
+        print(json.dumps(run(programs)), flush=True)
+        gc.freeze()
+        break
+    if os.waitpid(child, 0)[1]:
+        sys.exit("the process of a page failed")
 """
 
 
@@ -83,21 +104,43 @@ def examples(page: str) -> list[Example]:
     return found
 
 
-def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | None, str | None]]:
-    """For each program its output, the optional module that it lacked, and its traceback; they share their names."""
-    (folder / "examples").symlink_to(ROOT / "examples")
-    shutil.copytree(DEMO, folder / "ioukit-demo")
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", *(f"-W{one}" for one in (*_NOT_OURS, *sys.warnoptions)), "-c", _RUNNER],
-        input=json.dumps(programs),
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=folder,
-        # Python drops options of -W that are in PYTHONWARNINGS, too.
-        env={**os.environ, "MPLBACKEND": "agg", "PYTHONWARNINGS": ""},
-    )
-    return [(printed, lacks, error) for printed, lacks, error in json.loads(ran.stdout)]
+class Programs:
+    """Runs the programs of pages."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, programs: list[str], folder: Path) -> list[tuple[str, str | None, str | None]]:
+        """For each program its output, the module that it lacked, and its traceback; they share their names."""
+        (folder / "examples").symlink_to(ROOT / "examples")
+        shutil.copytree(DEMO, folder / "ioukit-demo")
+        process = self._process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps([str(folder), programs]) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        if not answer or not hasattr(os, "fork"):
+            self.close()
+        return [(printed, lacks, error) for printed, lacks, error in json.loads(answer)]
+
+    def close(self) -> None:
+        """Ends the process, which must have ended well."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.communicate()
+            assert process.returncode == 0
+
+    @staticmethod
+    def _start() -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-W", "error", *(f"-W{one}" for one in (*_NOT_OURS, *sys.warnoptions)), "-c", _RUNNER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # Python drops options of -W that are in PYTHONWARNINGS, too.
+            env={**os.environ, "MPLBACKEND": "agg", "PYTHONWARNINGS": ""},
+        )
 
 
 def commands(code: str) -> list[list[str]]:
