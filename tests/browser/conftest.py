@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from support.browsing import watch
 from support.report_cases import CASES
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -32,11 +34,9 @@ _WITHOUT = (
 )  # fmt: skip
 
 
-# Of a module, not of the session: while Playwright runs, its event loop counts as the running one of this thread, and
-# no other test could start one. A browser starts in a second.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, as long as the tests of a file run."""
+@pytest.fixture(scope="session")
+def started() -> Iterator[tuple[Browser, AbstractEventLoop]]:
+    """Chromium, started once, and the event loop of Playwright, which is put aside."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if path is None:
@@ -45,8 +45,23 @@ def browser() -> Iterator[Browser]:
         # The sandbox is refused to root, and the pages are our own.
         options = ["--no-sandbox", "--disable-gpu", f"--disable-features={','.join(_WITHOUT)}"]
         browser = playwright.chromium.launch(executable_path=path, args=options)
-        yield browser
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def browser(started: tuple[Browser, AbstractEventLoop]) -> Iterator[Browser]:
+    """Chromium for the tests of a file.
+
+    While Playwright runs, its event loop counts as the running one of this thread, and no other test could start one.
+    """
+    browser, loop = started
+    asyncio._set_running_loop(loop)
+    yield browser
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture
