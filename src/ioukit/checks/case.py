@@ -247,9 +247,17 @@ class Case:
         """(P,) the IoU of the pairs for other boxes of one side."""
         pairs = self.pairs if pairs is None else pairs
         of_detections = side == "detections"
-        ours = boxes if of_detections else self.detections.boxes
-        theirs = self.ground_truth.boxes if of_detections else boxes
-        return _iou(_corners(ours)[pairs.detections], _corners(theirs)[pairs.objects])
+        ours = _corners(boxes) if of_detections else self._corners
+        theirs = self._object_corners if of_detections else _corners(boxes)
+        return _iou(ours[pairs.detections], theirs[pairs.objects])
+
+    @cached_property
+    def _corners(self) -> FloatArray:
+        return _corners(self.detections.boxes)
+
+    @cached_property
+    def _object_corners(self) -> FloatArray:
+        return _corners(self.ground_truth.boxes)
 
     def labels(self, images: Rows) -> tuple[int | str, ...]:
         """The ids of images, for their positions."""

@@ -191,7 +191,7 @@ def unit_scales(sizes: FloatArray, mode: str) -> tuple[FloatArray, FloatArray]:
         sizes: (N, 2) width and height of the image.
         mode: One of `MODES`.
     """
-    longest, shortest = sizes.max(axis=1, keepdims=True), sizes.min(axis=1, keepdims=True)
+    longest, shortest = np.maximum(sizes[:, :1], sizes[:, 1:]), np.minimum(sizes[:, :1], sizes[:, 1:])
     shift = np.zeros_like(sizes)
     if mode == "factor":
         return np.ones_like(sizes), shift

@@ -78,10 +78,12 @@ def frames(case: Case) -> Iterator[Suspicion]:
         # Another format hides the size, and the size hides the format.
         for fmt in FORMATS:
             given = as_xywh(boxes, fmt)
-            alone = best_reading(now, case.overlaps_of(given, pairs=pairs), pairs, case.ground_truth.boxes)
             both = _best_frame(case, now, given, fmt)
+            if both is None or both.reading.images is not None:
+                continue
+            alone = best_reading(now, case.overlaps_of(given, pairs=pairs), pairs, case.ground_truth.boxes)
             others = [one.gain for one in (alone, best and best.reading) if one is not None]
-            if both is not None and both.reading.images is None and both.reading.gain > BOTH * max(others, default=0.0):
+            if both.reading.gain > BOTH * max(others, default=0.0):
                 best = both
     if best is not None:
         yield _suspicion(case, best)
@@ -117,22 +119,21 @@ def _sizes(case: Case, given: FloatArray, mode: str) -> list[tuple[float, float]
     """The sizes of the network's image with most votes; a factor of 1, which changes nothing, is left out."""
     pairs = case.fewer_pairs
     rows, objects, images = pairs.detections, pairs.objects, pairs.images
-    image = case.ground_truth.images.sizes[images]
-    scale, shift = unit_scales(image, mode)
+    scale, shift = (unit[images] for unit in unit_scales(case.ground_truth.images.sizes, mode))
     found, wanted = given[rows], case.ground_truth.boxes[objects]
     with np.errstate(all="ignore"):
         by_side = np.log(found[:, 2:]) - np.log(wanted[:, 2:] * scale)
         centre = (found[:, :2] + found[:, 2:] / 2) / ((wanted[:, :2] + wanted[:, 2:] / 2) * scale + shift)
         by_centre = np.log(centre)
+        near = np.abs(by_side - by_centre) <= SIZES_AGREE  # not of infinities, nor of what is no number
     low, high = (np.log([SMALLEST, LARGEST]) if mode != "factor" else np.log([1 / 16, 16])).tolist()
-    agree = np.isfinite(by_side).all(axis=1) & np.isfinite(by_centre).all(axis=1)
-    by_side, by_centre = np.where(agree[:, None], by_side, 0), np.where(agree[:, None], by_centre, 0)
-    agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
+    agree = near[:, 0] & near[:, 1]
     if mode == "stretch":
         peaks = [_peaks(by_centre[agree, axis], low, high) for axis in (0, 1)]
         return [(wide, tall) for wide in peaks[0][:2] for tall in peaks[1][:2]]
-    agree &= np.abs(by_centre[:, 0] - by_centre[:, 1]) <= CENTRES_AGREE
-    peaks_of_both = _peaks(by_centre[agree].mean(axis=1), low, high)
+    by_centre = by_centre[agree]
+    by_centre = by_centre[np.abs(by_centre[:, 0] - by_centre[:, 1]) <= CENTRES_AGREE]
+    peaks_of_both = _peaks(by_centre.mean(axis=1), low, high)
     return [(size, size) for size in peaks_of_both if mode != "factor" or abs(size - 1) > UNCHANGED]
 
 
