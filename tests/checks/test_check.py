@@ -281,7 +281,7 @@ def test_a_reading_that_does_not_fit_all_boxes_is_tried_before_suppression() -> 
     assert surviving(dataclasses.replace(dt, boxes=boxes), 0.5).tolist() == [False, True, True, *[False] * 7]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(random_pairs())
 def test_valid_data_are_never_an_error_and_stay_as_they_are(pair: Pair) -> None:
     before = [bits(side) for side in pair]

@@ -74,7 +74,7 @@ def same(one: LabelErrors, other: LabelErrors) -> bool:
 
 
 @given(scenes())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_laws(evaluation: Evaluation) -> None:
     errors = find_label_errors(evaluation)
     table = evaluation.near_matches()
