@@ -12,7 +12,7 @@ from ioukit._checks import pluralize
 from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value, plain_values
 from ioukit._words_and_colours import percent
-from ioukit.runs.gate.rules import Rule
+from ioukit.runs.gate.rules import Rule, as_decimal
 
 Outcome: TypeAlias = Literal["passed", "broken", "undecided"]
 Finding: TypeAlias = Literal["holds", "broken", "in doubt", "undefined"]
@@ -219,8 +219,7 @@ def shown_bounds(check: RuleCheck, result: RuleResult) -> str:
     if result.certainty is None or math.isnan(check.low):
         return ""
     rule, sign = result.rule, "+" if result.rule.compares else ""
-    broken = check.finding == "broken" or not math.isnan(check.p_value)  # by the bounds
-    low, high = (check.finding == "holds", not broken)[:: 1 if rule.forbids_low else -1]
+    low, high = (rule.allows(as_decimal(bound)) for bound in (check.low, check.high))
     certain = [f" ({percent(each)})" for each in certainties_of(rule, result.certainty, len(result.checks))]
     return (
         f"at least {_shown(check.low, rule, low, sign)}{certain[0]}, "

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
 
 from ioukit._near_names import suggest
 from ioukit._progress import as_part
 from ioukit.comparison.words import chance
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
+from ioukit.runs.gate.by_chance import PERMUTATIONS, ROUNDING, ByChance
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult, certainties_of
 from ioukit.runs.gate.rules import Rule, Rules, as_decimal, default_rules
-from ioukit.statistics.comparing import PermutationTests, permutation_tests
-from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import enough_groups
 from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import named_numbers
@@ -26,9 +21,6 @@ from ioukit.statistics.resampling import Labels
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
-
-_ROUNDING = 1e-12  # of sums of numbers within 0 and 1
-_PERMUTATIONS = 1000
 
 
 def check_rules(
@@ -124,34 +116,10 @@ def check_rules(
             with as_part(at, len(sorts)):
                 found = evidence.differences if of_difference else evidence.estimates
             estimates.update(((key, of_difference), one) for key, one in zip(needed, found, strict=True))
-            by_chance = _ByChance(evidence, list(needed)) if of_difference else by_chance
+            by_chance = ByChance(evidence, list(needed)) if of_difference else by_chance
     results = tuple(_result(rule, asked, keys[rule], sides, estimates, by_chance) for rule in asked.rules)
     images = len(candidate.matches.image_ids)
     return GateResult(shown[1], shown[0], results, reason, images, num_clusters, replicates, asked.seed)
-
-
-class _ByChance:
-    """How often chance alone shows such differences, by a permutation test that is made when it is first asked for."""
-
-    def __init__(self, evidence: Evidence, keys: Sequence[str]) -> None:
-        self._evidence, self._keys = evidence, keys
-
-    @cached_property
-    def _tests(self) -> PermutationTests:
-        one = dataclasses.replace(self._evidence, replicates=1, further=2 * _PERMUTATIONS)
-        return permutation_tests(one, _PERMUTATIONS, all_if_few=True)
-
-    @property
-    def smallest(self) -> float:
-        """The smallest p-value that there is: more certainty than that of all permutations cannot be asked for."""
-        return 1 / (1 + len(self._tests.swapped))
-
-    def p_value(self, key: str, *, falls: bool) -> float:
-        """The one-sided p-value of a difference."""
-        at, sign = self._keys.index(key), 1 if falls else -1
-        observed, swapped = sign * self._tests.observed[at], sign * self._tests.swapped[:, at]
-        # A permutation whose number is undefined counts.
-        return float(1 + np.count_nonzero(~(swapped > observed + _ROUNDING))) / (1 + len(swapped))
 
 
 class _Sides(NamedTuple):
@@ -207,7 +175,7 @@ def _result(
     keys: Sequence[str],
     sides: _Sides,
     estimates: Mapping[tuple[str, bool], Estimate],
-    by_chance: _ByChance | None,
+    by_chance: ByChance | None,
 ) -> RuleResult:
     certainty = rules.certainty_of(rule) if rule.is_estimated else None
     checks = []
@@ -224,12 +192,10 @@ def _result(
         if math.isnan(bounds[0]):
             checks.append(RuleCheck(key, *numbers, _exact(rule, *numbers)))
             continue
-        finding, p_value = _finding(rule, *bounds), math.nan
-        if finding == "broken" and len(keys) == 1 and by_chance is not None and rule.compares:
-            # Where few images differ, the number has few values, and the bounds are too close.
-            p_value = by_chance.p_value(key, falls=rule.forbids_low)
-            finding = "broken" if p_value <= max(alarm(certainty), by_chance.smallest) else "in doubt"
-        checks.append(RuleCheck(key, *numbers, finding, *bounds, estimate.warnings, p_value))
+        checks.append(RuleCheck(key, *numbers, _finding(rule, *bounds), *bounds, estimate.warnings))
+    if certainty is not None and rule.compares and by_chance is not None:
+        # Where few images differ, a number has few values, and its bounds are too close.
+        checks = by_chance.confirmed(rule, checks, certainty, strict=rules.doubt_of(rule) != "pass")
     outcome = _outcome(rule, rules, checks)
     has_bounds = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
     reason = _change(rule, rules, checks[0]) if has_bounds else _reason(rule, rules, checks, certainty)
@@ -243,8 +209,8 @@ def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) ->
         return least, 1.0
     limits = estimate.limits_of_difference if rule.compares else estimate.limits
     low, high = (limits(2 * one - 1)[side] for side, one in enumerate(certainties))
-    has_no_spread = math.hypot(estimate.error, estimate.doubt) <= _ROUNDING
-    if has_no_spread and rule.compares and abs(estimate.value) <= _ROUNDING:
+    has_no_spread = math.hypot(estimate.error, estimate.doubt) <= ROUNDING
+    if has_no_spread and rule.compares and abs(estimate.value) <= ROUNDING:
         return math.nan, math.nan
     # A class has no spread if all of its images are right, or all wrong, though it takes one from the other classes.
     if has_no_spread or estimate.value in ((-1, 1) if rule.compares else (0, 1)):
@@ -314,7 +280,7 @@ def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
     digits = next((each for each in range(2, 10) if size >= 0.5 * 10**-each), 2)  # so that no change looks like 0
     limits = " to ".join([f"{100 * sign * value:.{digits}f}" for value in (check.low, check.high)][::sign])
     change = f"{'fell' if sign < 0 else 'rose'} by {size:.{digits}f} points ({limits})"
-    if abs(check.difference) < _ROUNDING:
+    if abs(check.difference) < ROUNDING:
         change = f"is the same, {check.candidate:.4f} (change of {limits} points)"
     allowed = {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
     allowance = f"{100 * rule.limit:g}"
@@ -323,7 +289,7 @@ def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
         limit = "" if rule.forbids_low else "; it may not rise"
     doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
     if doubt and not math.isnan(check.p_value):
-        often = chance(check.p_value, _PERMUTATIONS)
+        often = chance(check.p_value, PERMUTATIONS)
         doubt = f"; chance alone would show such a {'fall' if sign < 0 else 'rise'} in {often}{doubt}"
     return f"{check.key} {change}: {allowed}{limit}{doubt}"
 
