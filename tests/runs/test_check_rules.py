@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,12 @@ import pytest
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.evaluation import COCO
 from ioukit.runs import GateResult, Rule, Rules, check_rules, gate_junit, gate_markdown
+from ioukit.runs.gate.by_chance import with_margin
 from ioukit.statistics import compare, intervals
 from runs.two_models import IMAGES, pair
 from support.evaluated_scenes import made
+
+ALL_CLASSES = Rule(metric="AP", classes="all", may_fall_by=0.0)
 
 
 def checked(rule: Rule, lost: float, *, of: int | None = None, **options: Any) -> GateResult:
@@ -30,7 +35,7 @@ def checked(rule: Rule, lost: float, *, of: int | None = None, **options: Any) -
         (0.0, 0.0, "fail", "holds", "passed"),  # equal models: the data show that it did not fall
         (0.3, 0.0, "pass", "broken", "broken"),
         (0.3, 0.0, "undecided", "broken", "broken"),
-        (0.3, 1.0, "fail", "holds", "passed"),
+        (0.3, 0.99, "fail", "holds", "passed"),
         (-0.3, 0.0, "fail", "holds", "passed"),  # a candidate that is better
     ],
 )
@@ -74,23 +79,100 @@ def test_the_bounds_are_those_of_compare() -> None:
         assert (result.replicates, result.seed, result.num_images) == (replicates, 3, IMAGES)
 
 
-@pytest.mark.parametrize(("missed", "outcome"), [(2, "in doubt"), (4, "in doubt"), (6, "broken")])
-def test_few_images_that_differ_are_no_fall(missed: int, outcome: str) -> None:
-    """AP has few values then, so that the bounds are too close. Of k images, all agree by chance with 1 / 2^k."""
-    images = np.arange(300)
-    boxes = np.tile([10.0, 10.0, 50.0, 50.0], (len(images), 1))
-    truth = GroundTruth.from_arrays(image_ids=images, category_ids=images * 0 + 1, boxes=boxes)
+def perfect_but_for(*missed: Sequence[int]) -> Evaluation:
+    """One object of each class on each of 1,000 images, all of which are found but those on some images."""
+    images, classes = 1000, len(missed)
+    image, category = np.repeat(np.arange(images), classes), np.tile(np.arange(classes), images)
+    boxes = np.column_stack([10.0 + 100 * category, *np.full((3, len(image)), 50.0)])
+    names = {number: f"c{number}" for number in range(classes)}
+    truth = GroundTruth.from_arrays(image_ids=image, category_ids=category, boxes=boxes, categories=names)
     every = Detections.from_arrays(
-        image_ids=images, category_ids=images * 0 + 1, boxes=boxes, scores=np.linspace(0.9, 0.5, len(images))
+        image_ids=image, category_ids=category, boxes=boxes, scores=np.linspace(0.9, 0.5, len(image))
     )
-    kept = np.setdiff1d(images, 25 + 50 * np.arange(missed))
-    baseline, candidate = evaluate(truth, every), evaluate(truth, every.take(kept))
-    result = check_rules(candidate, baseline)
-    (check,) = result.results[0].checks
-    assert check.high < 0
-    assert check.p_value == pytest.approx(0.5**missed, abs=0.03)
-    assert (check.finding, result.exit_code) == (outcome, int(outcome == "broken"))
-    assert ("chance alone would show such a fall in" in result.to_text()) == (outcome == "in doubt")
+    gone = [row for row in range(len(image)) if image[row] in missed[category[row]]]
+    return evaluate(truth, every.take(np.setdiff1d(np.arange(len(image)), gone)))
+
+
+NINE = {image: image % 9 for image in range(1000)}
+"""So few clusters that all 512 ways to exchange them are made: of k that differ, all agree in 512 / 2^k of them."""
+
+
+@pytest.mark.parametrize(
+    ("missed", "clusters", "shown"),
+    [(2, None, False), (4, None, False), (6, None, True), (3, NINE, False), (4, NINE, False)],
+)
+def test_few_images_that_differ_show_no_fall_and_no_rise(missed: int, clusters: Any, *, shown: bool) -> None:
+    """AP has few values then, so that the bounds are too close. Of k images, all agree by chance with 1 / 2^k."""
+    fewer, every = perfect_but_for(range(25, 25 + missed)), perfect_but_for(())
+    falls, rises = Rule(metric="AP", may_fall_by=0.0), Rule(metric="AP", may_fall_by=0.0, in_doubt="fail")
+    for rule, models, way, finding in (
+        (falls, (fewer, every), "fall", "broken"), (rises, (every, fewer), "rise", "holds")
+    ):  # fmt: skip
+        result = check_rules(*models, Rules(rules=(rule,)), clusters=clusters)
+        (check,) = result.results[0].checks
+        assert check.low * check.high > 0
+        assert check.p_value == (pytest.approx(0.5**missed, abs=0.03) if clusters is None else 0.5**missed)
+        assert check.finding == (finding if shown else "in doubt")
+        assert result.exit_code == int(finding == "broken" if shown else rule.in_doubt == "fail")
+        said = re.search(rf"chance alone would show such a {way} in (\d+) of 1,000 cases", result.to_text())
+        assert bool(said) == (not shown)
+        if said:
+            assert int(said[1]) == round(1000 * check.p_value)
+
+
+@pytest.mark.parametrize("bound", ["may_fall_by", "may_rise_by"])
+def test_a_margin_asks_less_of_few_images_that_differ(bound: str) -> None:
+    """Of k images, all agree with ((1 - margin / gain) / 2) ^ k if the number is worse by the margin."""
+    models = perfect_but_for(()), perfect_but_for((25, 26, 27))
+    models = models if bound == "may_fall_by" else models[::-1]
+    gain = 1 / 101  # a recall below 1 takes one of the precisions
+    for margin, finding, p_value in ((0, "in doubt", 1 / 8), (0.2, "in doubt", 1 / 8), (0.3, "holds", 1 / 8),
+                                     (1, "holds", math.nan), (2, "holds", math.nan)):  # fmt: skip
+        if margin < 1:
+            assert with_margin(1 / 8, margin * gain, gain) == pytest.approx(((1 - margin) / 2) ** 3)
+        rule = Rule(metric="AP", **{bound: margin * gain}, in_doubt="undecided")
+        (check,) = check_rules(*models, Rules(rules=(rule,)), clusters=NINE).results[0].checks
+        assert check.difference == pytest.approx(gain if bound == "may_fall_by" else -gain)
+        assert (check.finding, check.p_value) == (finding, pytest.approx(p_value, nan_ok=True))
+
+
+@pytest.mark.parametrize(("missed", "finding"), [(3, "in doubt"), (4, "in doubt"), (6, "broken")])
+def test_few_images_that_differ_break_no_rule_about_classes(missed: int, finding: str) -> None:
+    """A class of which nothing differs can never fall, so the other one needs no correction for it."""
+    baseline, candidate = perfect_but_for((), ()), perfect_but_for(range(25, 25 + missed), ())
+    result = check_rules(candidate, baseline, Rules(rules=(ALL_CLASSES,)), clusters=NINE if missed < 5 else None)
+    (only,), (first, second) = result.results, result.results[0].checks
+    assert (first.key, first.finding) == ("AP/c0", finding)
+    assert first.p_value == (0.5**missed if missed < 5 else pytest.approx(0.5**missed, abs=0.01))
+    assert (second.finding, math.isnan(second.p_value)) == ("holds", True)
+    if finding == "in doubt":
+        assert only.reason == "in doubt for 1 of 2 classes: chance alone would show such a change; in_doubt is pass"
+        assert f"AP/c0  {first.baseline:.4f} -> {first.candidate:.4f}" in result.to_text()
+        assert f"(97.5 %); by chance in {round(1000 * 0.5**missed)} of 1,000 cases" in result.to_text()
+        assert f"(97.5 %); by chance in {round(1000 * 0.5**missed)} of 1,000 cases" in gate_markdown(result)
+
+
+def test_the_fall_of_a_class_is_corrected_for_the_number_of_classes() -> None:
+    """A class falls on five images. Another one, of which six differ, would fall by chance as far with 1 / 2^6."""
+    baseline, candidate = perfect_but_for((), (31, 32, 33)), perfect_but_for(range(25, 30), (34, 35, 36))
+    single = Rule(metric="AP/c0", may_fall_by=0)
+    of_all, alone = check_rules(candidate, baseline, Rules(rules=(ALL_CLASSES, single))).results
+    assert alone.checks[0].p_value == pytest.approx(0.5**5, abs=0.01)
+    assert of_all.checks[0].p_value == pytest.approx(1 - (1 - 0.5**5) * (1 - 0.5**6), abs=0.01)
+    assert of_all.checks[0].p_value > alone.checks[0].p_value + 0.01
+    assert math.isnan(of_all.checks[1].p_value)
+
+
+def test_classes_that_hold_must_not_do_so_by_chance() -> None:
+    """All of them must hold, so none needs a correction; where doubt passes, none is tested."""
+    baseline, candidate = perfect_but_for((25, 26, 27), range(30, 38)), perfect_but_for((), ())
+    strict = Rules(rules=(dataclasses.replace(ALL_CLASSES, in_doubt="fail"),))
+    result = check_rules(candidate, baseline, strict)
+    assert [check.finding for check in result.results[0].checks] == ["in doubt", "holds"]
+    assert [check.p_value for check in result.results[0].checks] == pytest.approx([0.5**3, 0.5**8], abs=0.02)
+    result = check_rules(candidate, baseline, Rules(rules=(ALL_CLASSES,)))
+    assert [(check.finding, math.isnan(check.p_value)) for check in result.results[0].checks] == 2 * [("holds", True)]
+    assert result.results[0].reason == "it holds by its bounds"
 
 
 @pytest.mark.parametrize("certainty", [0.95, 0.9999, 0.9999999])
@@ -226,22 +308,22 @@ def test_a_class_of_which_all_images_agree_may_differ_on_others(*, found: bool) 
 
 
 def test_all_classes_are_those_that_have_a_number() -> None:
-    result = checked(Rule(metric="AP", classes="all", may_fall_by=1), 0.1)
+    result = checked(Rule(metric="AP", classes="all", may_fall_by=0.99), 0.1)
     assert [check.key for check in result.results[0].checks] == ["AP/person", "AP/car", "AP/bird"]
-    result = checked(Rule(metric="AP", classes=["unicorn", "car"], may_fall_by=1), 0.1)
+    result = checked(Rule(metric="AP", classes=["unicorn", "car"], may_fall_by=0.99), 0.1)
     assert (result.outcome, result.results[0].reason) == (
         "undecided",
         "AP/unicorn: the number or its bounds are undefined",
     )
     empty = made(objects=False)
-    result = check_rules(empty, empty, Rules(rules=(Rule(metric="AP", classes="all", may_fall_by=1),)))
+    result = check_rules(empty, empty, Rules(rules=(Rule(metric="AP", classes="all", may_fall_by=0.99),)))
     assert (result.outcome, result.results[0].reason) == ("undecided", "no class has a number")
 
 
 def test_a_rule_that_is_broken_counts_more_than_one_that_is_undecided() -> None:
     baseline, candidate = pair(0.3)
     broken, undefined = Rule(metric="AP", may_fall_by=0), Rule(metric="AP/unicorn", may_fall_by=0)
-    good = Rule(metric="AP", may_fall_by=1)
+    good = Rule(metric="AP", may_fall_by=0.99)
     for rules, outcome in (
         ((broken, undefined, good), "broken"),
         ((undefined, good), "undecided"),
@@ -346,6 +428,17 @@ def test_one_image_shows_nothing() -> None:
         (Rule(metric="AP", classes=["Person"], may_fall_by=0), {}, "there is no class 'Person'; did you mean 'person'"),
         (Rule(metric="AP/perso", may_fall_by=0), {}, r"did you mean .*'AP/person'"),
         (Rule(metric="counts/images", may_fall_by=0), {}, "is a count: use at_least or at_most"),
+        (
+            Rule(metric="AP", may_fall_by=2),
+            {"source": "gate.toml"},
+            "^gate.toml: 'AP may not fall by more than 2': AP is a number between 0 and 1, so may_fall_by must be at "
+            "least 0 and below 1, got 2; 2 points would be 0.02$",
+        ),
+        (Rule(metric="AP", may_fall_by=1), {}, "got 1; 1 point would be 0.01$"),
+        (Rule(metric="AP50", classes="all", may_rise_by=1e3, name="x"), {}, "'x': AP50 is .* may_rise_by .* got 1000$"),
+        (Rule(metric="AP", at_least=40), {}, "at_least must be from 0 to 1, got 40; 40 points would be 0.4$"),
+        (Rule(metric="AP/car", at_most=40, certainty=0.9), {}, "AP/car is .* at_most must be from 0 to 1, got 40; "),
+        (Rule(metric="AP", at_least=-0.1), {}, "at_least must be from 0 to 1, got -0.1$"),
     ],
 )
 def test_rules_that_do_not_fit_the_data(rule: Rule, options: dict[str, Any], message: str) -> None:

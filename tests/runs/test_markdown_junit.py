@@ -16,7 +16,7 @@ RULES = Rules(
     rules=(
         Rule(metric="AP", may_fall_by=0.0),
         Rule(metric="AP/unicorn", may_fall_by=0.0, name=HOSTILE),
-        Rule(metric="AP50", classes="all", may_fall_by=1.0),
+        Rule(metric="AP50", classes="all", may_fall_by=0.99),
         Rule(value="latency", at_most=20),
     )
 )

@@ -9,13 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ioukit.runs.gate.gate_result import Finding, RuleCheck
+from ioukit.runs.gate.gate_result import PERMUTATIONS, Finding, RuleCheck
 from ioukit.runs.gate.rules import Rule
 from ioukit.statistics.comparing import PermutationTests, permutation_tests
 from ioukit.statistics.detectable import alarm
 from ioukit.statistics.evidence import Evidence
 
-PERMUTATIONS = 1000
 ROUNDING = 1e-12
 """Of sums of numbers within 0 and 1."""
 

@@ -12,12 +12,15 @@ from ioukit._checks import pluralize
 from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value, plain_values
 from ioukit._words_and_colours import percent
+from ioukit.comparison.words import chance
 from ioukit.runs.gate.rules import Rule, as_decimal
 
 Outcome: TypeAlias = Literal["passed", "broken", "undecided"]
 Finding: TypeAlias = Literal["holds", "broken", "in doubt", "undefined"]
 EXIT_CODES: dict[Outcome, int] = {"passed": 0, "broken": 1, "undecided": 2}
 """The exit code of `ioukit gate` for each outcome."""
+PERMUTATIONS = 1000
+"""How many permutations a test has, at most."""
 _MOST_SHOWN = 20  # numbers of a rule in a text
 
 
@@ -33,7 +36,7 @@ class RuleCheck:
     """The number of the candidate; NaN if it is undefined."""
     finding: Finding
     """``"holds"`` or ``"broken"`` if the data show it or numbers are compared as they are, ``"in doubt"`` if the data
-    show neither, or ``"undefined"``."""
+    show neither, or ``"undefined"``. Where doubt passes, it is ``"holds"`` if the bounds alone say so."""
     low: float = math.nan
     """The lower bound of the difference, or of the number if the rule is about the candidate alone. NaN if the number
     is compared as it is, or is the same in both runs, whichever images are drawn."""
@@ -42,8 +45,10 @@ class RuleCheck:
     doubts: tuple[str, ...] = ()
     """Why the bounds may be wrong more often than they say, as :attr:`ioukit.statistics.Interval.warnings`."""
     p_value: float = math.nan
-    """How often chance alone shows such a change, by a permutation test: more than 1 minus the certainty is doubt. NaN
-    unless a rule compares one number whose bounds alone break it."""
+    """How often chance alone shows such a change, by a permutation test on one side. Of the classes of a rule that is
+    broken, it is corrected for their number. More than 1 minus the certainty is doubt, but for a rule that holds with a
+    margin. NaN unless the bounds alone break the rule; or let it hold by a change of more than the limit, where doubt
+    does not pass."""
 
     @property
     def difference(self) -> float:
@@ -79,7 +84,7 @@ class RuleResult:
     @property
     def title(self) -> str:
         """What the rule is called."""
-        return self.rule.name or str(self.rule)
+        return self.rule.title
 
     @property
     def lines(self) -> list[str]:
@@ -215,15 +220,18 @@ def shown_numbers(check: RuleCheck, rule: Rule) -> list[str]:
 
 
 def shown_bounds(check: RuleCheck, result: RuleResult) -> str:
-    """The one-sided bounds, and how certain each is; empty if there are none."""
+    """The one-sided bounds, and how certain each is, and how often chance makes as much of a class; empty without."""
     if result.certainty is None or math.isnan(check.low):
         return ""
     rule, sign = result.rule, "+" if result.rule.compares else ""
     low, high = (rule.allows(as_decimal(bound)) for bound in (check.low, check.high))
     certain = [f" ({percent(each)})" for each in certainties_of(rule, result.certainty, len(result.checks))]
+    often = ""
+    if len(result.checks) > 1 and check.finding == "in doubt" and not math.isnan(check.p_value):
+        often = f"; by chance in {chance(check.p_value, PERMUTATIONS)}"
     return (
         f"at least {_shown(check.low, rule, low, sign)}{certain[0]}, "
-        f"at most {_shown(check.high, rule, high, sign)}{certain[1]}"
+        f"at most {_shown(check.high, rule, high, sign)}{certain[1]}{often}"
     )
 
 

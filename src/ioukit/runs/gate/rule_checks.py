@@ -11,8 +11,16 @@ from ioukit._progress import as_part
 from ioukit.comparison.words import chance
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
-from ioukit.runs.gate.by_chance import PERMUTATIONS, ROUNDING, ByChance
-from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult, certainties_of
+from ioukit.runs.gate.by_chance import ROUNDING, ByChance
+from ioukit.runs.gate.gate_result import (
+    PERMUTATIONS,
+    Finding,
+    GateResult,
+    Outcome,
+    RuleCheck,
+    RuleResult,
+    certainties_of,
+)
 from ioukit.runs.gate.rules import Rule, Rules, as_decimal, default_rules
 from ioukit.statistics.estimating import enough_groups
 from ioukit.statistics.evidence import Estimate, Evidence
@@ -149,6 +157,7 @@ def _keys(rule: Rule, sides: _Sides, source: str) -> list[str]:
         return [str(rule.value)]
     known = sides.candidate
     _check_known(rule.metric, known, "metric", source)
+    _check_reachable(rule, source)
     if rule.is_estimated and rule.metric.startswith("counts/"):
         raise ValueError(f"{source}: {rule.metric} is a count: use at_least or at_most without a certainty")
     if rule.classes == "all":
@@ -157,6 +166,23 @@ def _keys(rule: Rule, sides: _Sides, source: str) -> list[str]:
     for name in rule.classes:
         _check_known(f"{rule.metric}/{name}", known, "class", source, shown=name)
     return [f"{rule.metric}/{name}" for name in rule.classes] or [rule.metric]
+
+
+def _check_reachable(rule: Rule, source: str) -> None:
+    """Refuses limits of a number between 0 and 1 that no model can break, or keep: most often points, not hundredths.
+
+    Raises:
+        ValueError: If the limit is such a one. What counts, and values of the user, have other ranges.
+    """
+    limit = rule.limit
+    if str(rule.metric).startswith("counts/") or (limit < 1 if rule.compares else 0 <= limit <= 1):
+        return
+    expected = "at least 0 and below 1" if rule.compares else "from 0 to 1"
+    points = f"; {limit:g} point{'' if limit == 1 else 's'} would be {limit / 100:g}" if 1 <= limit <= 100 else ""
+    raise ValueError(
+        f"{source}: {rule.title!r}: {rule.metric} is a number between 0 and 1, so {rule.bound} must be {expected}, got "
+        f"{limit:g}{points}"
+    )
 
 
 def _check_known(key: str, known: Mapping[str, float], what: str, source: str, *, shown: str | None = None) -> None:
@@ -269,8 +295,11 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
         return f"{', '.join(check.key for check in of['undefined'])}: the number or its bounds are undefined"
     if of["in doubt"]:
         named = f" for {len(of['in doubt']):,} of {len(checks):,} classes" if many else ""
-        return f"in doubt{named}: the limit lies between the bounds; in_doubt is {rules.doubt_of(rule)}"
-    return "it holds" if certainty is None else _why_it_holds(checks)
+        by_chance = [not math.isnan(check.p_value) for check in of["in doubt"]]
+        why = [] if all(by_chance) else ["the limit lies between the bounds"]
+        why += ["chance alone would show such a change"] if any(by_chance) else []
+        return f"in doubt{named}: {' or '.join(why)}; in_doubt is {rules.doubt_of(rule)}"
+    return "it holds" if certainty is None else _why_it_holds(rule, rules, checks)
 
 
 def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
@@ -294,13 +323,15 @@ def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
     return f"{check.key} {change}: {allowed}{limit}{doubt}"
 
 
-def _why_it_holds(checks: Sequence[RuleCheck]) -> str:
+def _why_it_holds(rule: Rule, rules: Rules, checks: Sequence[RuleCheck]) -> str:
     """Why a rule holds by bounds, or because nothing differs."""
     same = sum(math.isnan(check.low) for check in checks)
     if same == len(checks):
         return "it holds: both have the same number, whichever images are drawn"
     also = f"; both have the same number for {same:,} of {len(checks):,} classes" if same else ""
-    return f"the data show that it holds{also}"
+    # Where doubt passes, too, no permutation test was made of what holds by its bounds.
+    tested = not rule.compares or rules.doubt_of(rule) != "pass"
+    return f"{'the data show that it holds' if tested else 'it holds by its bounds'}{also}"
 
 
 def _missing_value(rule: Rule, check: RuleCheck) -> str:

@@ -54,7 +54,8 @@ class Rule:
     """Names of classes, or ``"all"``: the rule is about the :attr:`metric` of each of them, and none may break it.
     ``"all"`` leaves out classes whose number is undefined, such as those without objects."""
     may_fall_by: float | None = None
-    """By how much the number of the candidate may be lower than that of the baseline; at least 0."""
+    """By how much the number of the candidate may be lower than that of the baseline; at least 0. Of a metric below 1:
+    two points of AP are 0.02."""
     may_rise_by: float | None = None
     """By how much it may be higher; at least 0. For numbers of which a low one is good."""
     at_least: float | None = None
@@ -128,6 +129,11 @@ class Rule:
     def is_estimated(self) -> bool:
         """Whether it needs to know how much the number depends on the images."""
         return self.metric is not None and (self.compares or self.certainty is not None)
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return self.name or str(self)
 
     def __str__(self) -> str:
         what = str(self.value if self.metric is None else self.metric)
