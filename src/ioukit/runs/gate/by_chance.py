@@ -102,4 +102,4 @@ def with_margin(p_value: float, margin: float, gain: float) -> float:
         margin: The loss that is allowed, at least 0 and below the gain.
         gain: How much better the number is.
     """
-    return p_value ** (1 - math.log2(1 - margin / gain))
+    return math.pow(p_value, 1 - math.log2(1 - margin / gain))

@@ -56,8 +56,9 @@ def check_rules(
 
     Few images show nothing: all of n images, or clusters, with objects agree by chance with a probability of
     ``0.5 ** n``. Where that is more than a bound may err, it is the least or the greatest number that there is. If few
-    images differ, bounds are too close. So a rule that compares one number is broken only if a permutation test shows
-    the change, too, as :func:`ioukit.statistics.compare` makes it, on one side; else it is in doubt.
+    images differ, bounds are too close. So a rule that compares is broken only if a permutation test shows the change,
+    too, as :func:`ioukit.statistics.compare` makes it, on one side, and of classes with its correction; else it is in
+    doubt. Where doubt does not pass, a rule holds by a change of more than its limit only if the test shows it, too.
 
     A number that is the same in both runs, whichever images are drawn, has no bounds: it did not change. A class on few
     images that takes a part of its variance from other classes has bounds even then. Without any spread, a change of n
@@ -81,7 +82,8 @@ def check_rules(
         or a number is undefined.
 
     Raises:
-        ValueError: If there is no such metric or class, or a rule needs a baseline and there is none.
+        ValueError: If there is no such metric or class, no model can break or keep a limit, or a rule needs a baseline
+            and there is none.
 
     Sources: Efron and Tibshirani, An Introduction to the Bootstrap, 1993. Berger, Multiparameter hypothesis testing and
     acceptance sampling, Technometrics 24, 1982 (intersection-union tests).
