@@ -72,7 +72,8 @@ class ByChance:
         at, sign = self._keys.index(key), -1 if falls else 1
         observed, swapped = sign * self._tests.observed[at], sign * self._tests.swapped[:, at]
         # A permutation whose number is undefined counts.
-        return float(1 + np.count_nonzero(~(swapped < observed - ROUNDING))) / (1 + len(swapped))
+        share = float(1 + np.count_nonzero(~(swapped < observed - ROUNDING))) / (1 + len(swapped))
+        return max(share, 2.0 ** -int(self._tests.differing[at]))  # other images have no say
 
     def _corrected(self, keys: Sequence[str], certainty: float, *, falls: bool) -> dict[str, float]:
         """The one-sided p-values of differences, corrected for their number as `compare` does it for classes."""
@@ -84,6 +85,7 @@ class ByChance:
             observed=np.maximum(sign * self._tests.observed[columns], 0),
             swapped=np.maximum(sign * self._tests.swapped[:, columns], 0),
             clusters=self._tests.clusters[columns],
+            differing=self._tests.differing[columns] + 1,  # one-sided p-values are half as large
         )
         # A class is not hopeless because no number of permutations that is made reaches the certainty.
         level = min(certainty, 1 - 2 * self._smallest)
