@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -468,3 +469,29 @@ def test_classes_that_the_reader_left_out_are_not_left_out_again(seed: int) -> N
     assert f"; the reader left out {dropped} detections of the file" in finding.suspicion.message
     assert "another name" in finding.suspicion.hint
     assert "the reader left out 9 detections" in str(check(gt, other(dt[:0], dropped=9))).replace("\n  ", " ")
+
+
+@pytest.mark.parametrize("fmt", ["yxwh", "yxhw"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_borders_of_images_decide_which_side_has_exchanged_axes(seed: int, fmt: str) -> None:
+    """Read otherwise, either side matches: which one has the higher AP is chance."""
+    gt, dt = scene(seed, 40)
+    order = ["xywh".index(letter) for letter in fmt]
+    then, limit = np.ascontiguousarray(gt.boxes[:, order]), 1.02 * gt.images.sizes[0]
+    beyond = int((then[:, :2] + then[:, 2:] > limit).any(axis=1).sum())
+    checked = check(gt, other(dt, boxes=np.ascontiguousarray(dt.boxes[:, order])))
+    assert checked.repairs[0] == f"boxes={fmt}"
+    (said,) = [one.suspicion.message for one in checked if one.code == f"detections_are_{fmt}"]
+    told = re.search(r"match about as well if they are read so instead, but (\d+) of them reach beyond", said)
+    assert told is not None
+    assert beyond <= int(told.group(1)) <= 1.3 * beyond, "those that reach out by a quarter of their side count, too"
+    wrong = dataclasses.replace(gt, boxes=then)
+    assert check(wrong, dt).repairs[0] == f"gt:boxes={fmt}"
+
+
+def test_where_no_borders_are_known_ap_decides() -> None:
+    gt, dt = scene(0, 40)
+    unknown = dataclasses.replace(gt, images=dataclasses.replace(gt.images, sizes=np.full((40, 2), np.nan)))
+    found = suspected(unknown, other(dt, boxes=dt.boxes[:, [1, 0, 2, 3]]), "box-readings")
+    assert set(found) == {"detections_are_yxwh", "ground_truth_are_yxwh"}
+    assert all(message.endswith("if they are read so instead") for _, message in found.values())

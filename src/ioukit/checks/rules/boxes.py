@@ -51,6 +51,7 @@ FEWEST_OUTSIDE, OFTEN_OUTSIDE = 3, 0.05  # boxes wholly outside, and their share
 STILL_BEYOND = 0.1  # share of these after width and height are exchanged
 ALIKE = 0.5
 AS_GOOD = 0.97  # of the gain of the best reading: then the overlaps do not tell which one it is
+NEARLY_AS_GOOD = 0.9  # of the gain of the other side: then the borders of the images tell which side it is
 
 
 def of_ground_truth(case: Case) -> Iterator[Suspicion]:
@@ -83,6 +84,8 @@ class _Best(NamedTuple):
     candidate: _Candidate
     as_good: list[str]
     """Other readings that the overlaps cannot tell from it."""
+    beyond: tuple[int, int]
+    """How many boxes reach beyond their images as they are, and if they are read so."""
 
 
 def readings(case: Case) -> Iterator[Suspicion]:
@@ -94,10 +97,23 @@ def readings(case: Case) -> Iterator[Suspicion]:
     if case.iou_type != "bbox":
         return
     found = {side: one for side in NAMES if (one := _best(case, side)) is not None}
-    # Where x and y are exchanged, both sides can be it. Then it is the one with more boxes beyond their images.
-    for side in sorted(found, key=lambda side: -_beyond_end(case, side)):
+    for side in _by_borders(case, found):
         yield _suspicion(case, side, found)
     yield from _fractions_without_sizes(case)
+
+
+def _by_borders(case: Case, found: dict[Side, _Best]) -> list[Side]:
+    """The sides of which a reading is told: where both match about as well, the one that the borders of images name.
+
+    Where x and y are exchanged, both sides can be it. AP hardly differs then, but the boxes of the right side lie
+    inside their images as they are, and beyond them if they are read otherwise.
+    """
+    gains = [one.reading.gain for one in found.values()]
+    if len(found) < 2 or min(gains) < NEARLY_AS_GOOD * max(gains):
+        return list(found)
+    fewer = {side: (now - then) / len(case.data.of(side)) for side, (*_, (now, then)) in found.items()}
+    most = max(fewer.values())
+    return [side for side in found if fewer[side] == most]
 
 
 def _best(case: Case, side: Side) -> _Best | None:
@@ -116,14 +132,17 @@ def _best(case: Case, side: Side) -> _Best | None:
             best = reading, candidate
     if best is None:
         return None
-    gain, words = best[0].gain, best[1].words
-    return _Best(*best, [one for one in gains if one != words and AS_GOOD * gain <= gains[one] <= gain])
+    (gain, *_), words = best[0], best[1].words
+    as_good = [one for one in gains if one != words and AS_GOOD * gain <= gains[one] <= gain]
+    return _Best(*best, as_good, _beyond_now_and_then(case, side, *best))
 
 
-def _beyond_end(case: Case, side: Side) -> float:
-    """The share of the boxes of one side that reach beyond the right or lower end of their image."""
-    boxes, sizes = case.data.of(side).boxes, case.sizes if side == "detections" else case.object_sizes
-    return float((boxes[:, :2] + boxes[:, 2:] > (1 + BEYOND) * sizes).any(axis=1).mean())
+def _beyond_now_and_then(case: Case, side: Side, reading: Reading, candidate: _Candidate) -> tuple[int, int]:
+    places = case.places if side == "detections" else case.object_places
+    rows = slice(None) if reading.images is None else np.isin(places, reading.images)
+    sizes = _sizes_of(case, side)[rows]
+    now, then = (_beyond(boxes[rows], sizes).number for boxes in (case.data.of(side).boxes, candidate.boxes))
+    return now, then
 
 
 def _fractions_without_sizes(case: Case) -> Iterator[Suspicion]:
@@ -165,7 +184,7 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
 
 
 def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:
-    reading, candidate, as_good = found[side]
+    reading, candidate, as_good, _ = found[side]
     images = None if reading.images is None else case.labels(reading.images)
     repairs = [Repair(name, value, side, images) for name, value in candidate.repairs]
     what = candidate.words
@@ -179,8 +198,11 @@ def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:
     if as_good:
         message += f". Read as {' or '.join(as_good)}, they match about as well"
     for other in found.keys() - {side}:
-        if found[other].candidate.words == what and found[other].reading.gain >= AS_GOOD * reading.gain:
+        if found[other].candidate.words == what and found[other].reading.gain >= NEARLY_AS_GOOD * reading.gain:
             message += f". Those of the {NAMES[other]} match about as well if they are read so instead"
+            now, then = found[other].beyond
+            if now < then:
+                message += f", but {then:,} of them reach beyond their images then, and {now:,} do now"
     code = "_".join(value.replace("-", "_") for _, value in candidate.repairs)
     return Suspicion(
         f"{side}_are_{code}", "likely", message, rows, len(data),
