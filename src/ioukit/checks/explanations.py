@@ -88,6 +88,13 @@ FAULTS = (
         "`--repair angles=MEANING`; write the angles",
     ),
     Fault(
+        "Keypoints with left and right exchanged, in another order, or as y, x",
+        ("*_in_another_order", "*_are_yx"),
+        "AP near 0",
+        "Points of detections lie at the places of others, one to one; or the boxes around them match with y for x",
+        "`--repair points=ORDER`, `--repair points=yx`",
+    ),
+    Fault(
         "Masks that are the filled boxes",
         ("*_without_shapes",),
         "AP too low",

@@ -10,9 +10,14 @@ from ioukit._columns import positions_in
 from ioukit.checks.diagnosis.data_sets import sizes_at
 from ioukit.checks.repairs.repair import replaced
 from ioukit.datasets import GroundTruth
+from ioukit.datasets.columns._regions import KEYPOINTS
+from ioukit.datasets.columns.keypoints import decode_keypoints
+from ioukit.errors import DatasetError
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from ioukit.checks.repairs.repair import Data, Repair
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 FORMATS = ("xyxy", "yxyx", "cxcywh", "yxhw", "yxwh", "xxyy")
 TURNS = ("hflip", "vflip", "rot90", "rot180", "rot270")
 MOVED = ("RotatedBoxes", "Polygons")
-"""The regions that are moved with their boxes. Masks and keypoints stay."""
+"""The regions that are moved with their boxes, and keypoints are. Masks stay."""
 _ORDERS = {"yxyx": [1, 0, 3, 2], "yxhw": [1, 0, 3, 2], "yxwh": [1, 0, 2, 3], "xxyy": [0, 2, 1, 3]}
 
 
@@ -91,6 +96,40 @@ def _with_boxes(data: Data, side: GroundTruth | Detections, rows: NDArray[np.boo
     return data.with_side(replaced(side, boxes=boxes, areas=areas))
 
 
+def with_points(
+    data: Data, repair: Repair, change: Callable[[FloatArray, FloatArray], FloatArray]
+) -> GroundTruth | Detections:
+    """The side of a repair with its keypoints changed as its boxes are: each is a box without width and height.
+
+    Args:
+        data: The data.
+        repair: The repair.
+        change: The change of (N, 4) boxes, for (N, 2) sizes of their images.
+    """
+    side = data.of(repair.side)
+    points = points_of(side)
+    if points is None or not points.size:
+        return side
+    count, rows = points.shape[1], repair.rows(side.image_labels())[:, None, None]
+    boxes = np.concatenate([points[..., :2].reshape(-1, 2), np.zeros((len(points) * count, 2))], axis=1)
+    there = change(boxes, np.repeat(sizes_of_rows(data, side), count, axis=0))[:, :2].reshape(-1, count, 2)
+    placed = np.concatenate([np.where(rows, there, points[..., :2]), points[..., 2:]], axis=2)
+    return replaced(side, regions={**side.regions, KEYPOINTS: placed})
+
+
+def points_of(side: GroundTruth | Detections) -> FloatArray | None:
+    """(N, P, 3) the keypoints of one side; ``None`` if it has none, or they cannot be read.
+
+    What cannot be read is an error where keypoints are compared; boxes are repaired without them.
+    """
+    column = side.regions.get(KEYPOINTS)
+    array = "annotations" if isinstance(side, GroundTruth) else "detections"
+    try:
+        return None if column is None else decode_keypoints(column, source=side.source, array=array)
+    except (DatasetError, OSError):
+        return None
+
+
 def read_as(data: Data, repair: Repair) -> Data:
     """Reads the numbers of boxes in another format."""
     if repair.value not in FORMATS:
@@ -106,6 +145,7 @@ def in_pixels(data: Data, repair: Repair) -> Data:
     side = data.of(repair.side)
     rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
     _check_sizes(sizes[rows], repair)
+    side = with_points(data, repair, lambda boxes, sizes: as_pixels(boxes, sizes, repair.value))
     return _with_boxes(data, side, rows, as_pixels(side.boxes, sizes, repair.value))
 
 
@@ -116,6 +156,7 @@ def turn_back(data: Data, repair: Repair) -> Data:
     side = data.of(repair.side)
     rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
     _check_sizes(sizes[rows], repair)
+    side = with_points(data, repair, lambda boxes, sizes: turned(boxes, sizes, repair.value))
     return _with_boxes(data, side, rows, turned(side.boxes, sizes, repair.value))
 
 
@@ -132,14 +173,14 @@ def with_other_sides(data: Data, repair: Repair) -> Data:
 
 
 def move(data: Data, repair: Repair) -> Data:
-    """Moves boxes to the right and down, and rotated boxes and polygons with them."""
+    """Moves boxes to the right and down, and rotated boxes, polygons and keypoints with them."""
     try:
         x, y = map(float, repair.value.split(","))
     except ValueError:
         raise repair.wrong_value() from None
     if not np.isfinite([x, y]).all():
         raise repair.wrong_value()
-    side = data.of(repair.side)
+    side = with_points(data, repair, lambda boxes, _: moved(boxes, x, y))
     rows = repair.rows(side.image_labels())
     moving = {name: column for name, column in side.regions.items() if name in MOVED}
     there = {name: exchanged(column, column.shift(x, y), rows) for name, column in moving.items()}
@@ -235,4 +276,6 @@ def from_network(data: Data, repair: Repair) -> Data:
     if mode == "factor":
         sizes = np.ones_like(sizes)  # it does not depend on the size of the image
     _check_sizes(sizes[rows], repair)
-    return _with_boxes(data, side, rows, on_image(side.boxes, sizes, mode, (numbers[0], numbers[-1])))
+    size = numbers[0], numbers[-1]
+    side = with_points(data, repair, lambda boxes, sizes: on_image(boxes, sizes, mode, size))
+    return _with_boxes(data, side, rows, on_image(side.boxes, sizes, mode, size))

@@ -1,4 +1,4 @@
-"""Repairs of what ground truth says of its masks, areas and crowds, and of the angles of rotated boxes."""
+"""Repairs of what ground truth says of its masks, areas and crowds, of angles, and of the order of keypoints."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.checks.diagnosis.turned import in_other_sense
-from ioukit.checks.repairs.boxes import exchanged, sizes_of_rows
+from ioukit.checks.repairs.boxes import exchanged, points_of, sizes_of_rows
 from ioukit.checks.repairs.repair import replaced
 from ioukit.datasets import GroundTruth
 from ioukit.datasets.columns._checks import pixel_boxes
+from ioukit.datasets.columns._regions import KEYPOINTS
 from ioukit.datasets.columns.lazy import ValuesOfFiles, texts_at
+from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from ioukit.checks.repairs.repair import Data, Repair
     from ioukit.datasets import Detections
     from ioukit.regions import RotatedBoxes
+    from ioukit.typing import FloatArray
+
+
+MOST_ROWS = 0.5  # whose points lie about in their boxes: a choice, between nearly all and a few by chance
 
 
 def masks_of(data: Data, side: GroundTruth | Detections) -> Any:
@@ -118,3 +124,39 @@ def with_other_angles(data: Data, repair: Repair) -> Data:
     turned = exchanged(given, read_angles(given, repair.value), repair.rows(side.image_labels()))
     boxes = pixel_boxes(turned.to_boxes(), len(turned))
     return data.with_side(replaced(side, regions={**side.regions, "RotatedBoxes": turned}, boxes=boxes))
+
+
+def around_points(side: GroundTruth | Detections, points: FloatArray) -> FloatArray:
+    """(N, 4) boxes around keypoints: of objects, around those that are labelled. Without any, it is 0 by 0.
+
+    Detectors write a point that they do not see as 0, 0.
+    """
+    there = np.isfinite(points[..., :2]).all(axis=2) & points[..., :2].any(axis=2)
+    if isinstance(side, GroundTruth):
+        there &= points[..., 2] > 0
+    some = there.any(axis=1)[:, None]
+    low = np.where(some, np.where(there[..., None], points[..., :2], np.inf).min(axis=1, initial=np.inf), 0.0)
+    high = np.where(some, np.where(there[..., None], points[..., :2], -np.inf).max(axis=1, initial=-np.inf), 0.0)
+    return np.concatenate([low, high - low], axis=1)
+
+
+def with_other_points(data: Data, repair: Repair) -> Data:
+    """Reads x for y of keypoints, or writes them in another order. Boxes of what has x for y are read so, too."""
+    side = data.of(repair.side)
+    points = points_of(side)
+    if points is None:
+        raise ValueError(f"repair {str(repair)!r} needs keypoints, and {side.source} has none")
+    rows = repair.rows(side.image_labels())
+    if repair.value == "yx":
+        centres = convert(around_points(side, points), "xywh", "cxcywh")[:, :2]
+        inside = (np.abs(centres - convert(side.boxes, "xywh", "cxcywh")[:, :2]) <= side.boxes[:, 2:] / 2).all(axis=1)
+        if inside[rows].mean() > MOST_ROWS:  # else these boxes are not those of the points, and are right
+            side = replaced(side, boxes=np.where(rows[:, None], side.boxes[:, [1, 0, 3, 2]], side.boxes))
+        others = points[..., [1, 0, 2]]
+    else:
+        order = repair.value.split(",")
+        if sorted(order) != sorted(map(str, range(points.shape[1]))):
+            raise repair.wrong_value()
+        others = points[:, list(map(int, order))]
+    points = np.where(rows[:, None, None], others, points)
+    return data.with_side(replaced(side, regions={**side.regions, KEYPOINTS: points}))

@@ -249,6 +249,10 @@ for _kind in (
         "angles", "other-sense, degrees, radians or quarter-turn", "angles of rotated boxes are read in another way",
         f"{_HERE}.regions:with_other_angles", _BOTH, by_image=True,
     ),
+    RepairKind(
+        "points", "yx, or the positions of all keypoints in another order, such as 0,2,1 of three",
+        "keypoints are y, x, or in another order", f"{_HERE}.regions:with_other_points", _BOTH, by_image=True,
+    ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(
         "classes", "+N, -N, positions0, positions1, earlier, later, 91to80, 80to91 or OLD>NEW,OLD>NEW,...",

@@ -253,7 +253,8 @@ def beyond_image(case: Case) -> Iterator[Suspicion]:
     for side, one in found.items():
         if not one.number:
             continue
-        exchanged = _fit_exchanged(case, side, one)
+        # Where nothing of the ground truth lies outside, the sizes are right, and the detections are not.
+        exchanged = found["ground_truth"].number > 0 and _fit_exchanged(case, side, one)
         often = one.number >= FEWEST_BEYOND and (
             one.number > OFTEN_BEYOND * len(one.rows) or one.far.sum() > OFTEN_FAR * len(one.rows)
         )

@@ -1,30 +1,35 @@
 """Rules about regions that are no upright boxes: where they lie, and how the angles of rotated boxes are meant.
 
 Owns: the comparison of the upright boxes around regions, by the rules about places; the readings of angles, which are
-those of `ioukit.checks.diagnose`. Does not own: where upright boxes lie (``places.py``, ``frames.py``).
+those of `ioukit.checks.diagnose`. Does not own: where upright boxes lie (``places.py``, ``frames.py``), and what only
+keypoints themselves show (``points.py``).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ioukit._checks import check_threads
 from ioukit.checks.case import Case
+from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.checks.diagnosis.turned import in_other_unit
-from ioukit.checks.repairs.boxes import MOVED
-from ioukit.checks.repairs.regions import masks_of, read_angles
+from ioukit.checks.repairs.boxes import MOVED, points_of
+from ioukit.checks.repairs.regions import around_points, masks_of, read_angles
 from ioukit.checks.repairs.repair import Repair, replaced
-from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.rules.boxes import NAMES, readings
+from ioukit.checks.rules.cuts import cuts
 from ioukit.checks.rules.frames import frames
 from ioukit.checks.rules.places import places
 from ioukit.checks.rules.readings import better_on_all
 from ioukit.checks.rules.rounding import grid_of
 from ioukit.checks.suspicion import Suspicion
 from ioukit.datasets.columns._checks import pixel_boxes
+from ioukit.datasets.columns._regions import KEYPOINTS
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.regions.formats import convert
@@ -38,7 +43,9 @@ if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
 
-WORDS = {"Masks": "masks", "RotatedBoxes": "rotated boxes", "Polygons": "polygons"}
+WORDS = {"Masks": "masks", "RotatedBoxes": "rotated boxes", "Polygons": "polygons", KEYPOINTS: "keypoints"}
+REPAIRED = {**dict.fromkeys(MOVED, ("moved",)), KEYPOINTS: ("units", "network", "turn", "moved", "points")}
+"""Which repairs of boxes change these regions, too."""
 MEANINGS = {
     "other-sense": "their angles turn the other way",
     "degrees": "their angles are degrees, not radians",
@@ -51,38 +58,55 @@ EITHER_SIDE = ("other-sense", "quarter-turn")
 TURNED = ("crosswise", "turned")
 
 # Choices; none was measured alone.
+LEAST_OF_POINTS = 0.05  # by which the AP of the boxes around keypoints must rise
 QUARTER, EXACT = np.pi / 2, 1e-6  # radians
 FEWEST, MOST_ALIKE = 10, 0.5  # regions that are all upright, or all boxes, and the share of the other side that is, too
 
 
 def lie_apart(case: Case) -> Iterator[Suspicion]:
-    """Masks, rotated boxes and polygons that lie at another place, by the upright boxes around them.
+    """Masks, rotated boxes, polygons and keypoints at another place, by the upright boxes around them.
 
     What the rules about places suspect of these boxes counts if the repair raises the AP of these boxes. Only the one
     that raises it most is told: the others can be its consequences, and most regions have no repair that would show it.
     """
     name = find_kind(case.iou_type).needs
-    around = _around(case, name) if name in WORDS else None
-    if name is None or around is None or any(_lost_angles(case)):
+    boxes = around(case, name) if name in WORDS else None
+    if name is None or boxes is None or any(_lost_angles(case)):
         return  # upright boxes around turned ones are larger: a consequence of lost angles
     best: tuple[float, Suspicion] | None = None
     others: list[Suspicion] = []
-    for rule in (frames, places):
-        for one in rule(around):
-            if one.repair is None:
-                others += [one] if not one.code.endswith(TURNED) else []
-                continue
-            if _within_a_step(around, one):
-                continue
-            before, after = _main_number(around), _main_number(around.mended(one.repair))
-            if after - before >= one.least_gain and (best is None or after - before > best[0]):
-                kept = one.repair if name in MOVED and one.repair.name == "moved" else None
-                said = "" if kept else f"; the AP of these boxes is {after:.3f} instead of {before:.3f} then"
-                message = f"{one.message}{said}"
-                best = after - before, dataclasses.replace(one, message=message, sure="likely", repair=kept)
+    for one in _of_points(boxes) if name == KEYPOINTS else chain(frames(boxes), places(boxes)):
+        if one.repair is None:
+            others += [one] if not one.code.endswith(TURNED) else []
+            continue
+        if _within_a_step(boxes, one):
+            continue
+        before, after = _main_number(boxes), _main_number(boxes.mended(one.repair))
+        if after - before >= one.least_gain and (best is None or after - before > best[0]):
+            kept = one.repair if one.repair.name in REPAIRED.get(name, ()) else None
+            said = "" if kept else f"; the AP of these boxes is {after:.3f} instead of {before:.3f} then"
+            message = f"{one.message}{said}"
+            best = after - before, dataclasses.replace(one, message=message, sure="likely", repair=kept)
     for one in others if best is None else [best[1]]:
         message = f"compared by the upright boxes around the {WORDS[name]}, {one.message}"
         yield dataclasses.replace(one, message=message, hint=one.hint.replace("boxes", WORDS[name]))
+
+
+def _of_points(boxes: Case) -> Iterator[Suspicion]:
+    """What is suspected of the boxes around keypoints, in the words of keypoints, which have no width and no height.
+
+    These boxes depend on which points are labelled, so sizes that differ a little mean nothing.
+    """
+    for one in chain(readings(boxes), frames(boxes), places(boxes), cuts(boxes)):
+        repair = one.repair
+        if repair is not None and repair.name not in REPAIRED[KEYPOINTS]:
+            if (repair.name, repair.value) != ("boxes", "yxhw"):
+                continue
+            texts = [text.replace(LAYOUTS["yxhw"], "[y, x]") for text in (one.message, one.hint)]
+            repair = dataclasses.replace(repair, name="points", value="yx")
+            code = one.code.replace("yxhw", "yx")
+            one = dataclasses.replace(one, code=code, message=texts[0], hint=texts[1], repair=repair)  # noqa: PLW2901
+        yield dataclasses.replace(one, least_gain=LEAST_OF_POINTS)
 
 
 def _main_number(case: Case | None) -> float:
@@ -103,15 +127,18 @@ def _within_a_step(case: Case, suspicion: Suspicion) -> bool:
     return bool((np.median(np.abs(after - before), axis=0) < np.median(np.tile(grid.steps, 2), axis=0)).all())
 
 
-def _around(case: Case, name: str) -> Case | None:
+def around(case: Case, name: str) -> Case | None:
     """The case of the upright boxes around the regions; ``None`` if they cannot be read."""
     data = case.data
     try:
         for side in (case.ground_truth, case.detections):
             regions: Any = masks_of(case.data, side) if name == "Masks" else side.regions.get(name)
+            if name == KEYPOINTS:
+                regions = points_of(side)
             if regions is None:
                 return None
-            data = data.with_side(replaced(side, boxes=pixel_boxes(regions.to_boxes(), len(side))))
+            boxes = around_points(side, regions) if name == KEYPOINTS else regions.to_boxes()
+            data = data.with_side(replaced(side, boxes=pixel_boxes(boxes, len(side))))
     except (ValueError, OSError):
         return None  # an error where they are compared
     return Case(data, case.protocol, threads=case.threads)
@@ -194,10 +221,10 @@ def _lost_angles(case: Case) -> Iterator[Suspicion]:
 
 def shapes(case: Case) -> Iterator[Suspicion]:
     """One side whose masks all fill their boxes, where those of the other side do not."""
-    around = _around(case, "Masks") if find_kind(case.iou_type).needs == "Masks" else None
-    if around is None:
+    boxes = around(case, "Masks") if find_kind(case.iou_type).needs == "Masks" else None
+    if boxes is None:
         return
-    filled = {side: _fills(masks_of(case.data, case.data.of(side)), around.data.of(side).boxes) for side in NAMES}
+    filled = {side: _fills(masks_of(case.data, case.data.of(side)), boxes.data.of(side).boxes) for side in NAMES}
     for side, said in _all_of_one_side(filled, "masks", "fill the box around them"):
         yield Suspicion(
             f"{side}_without_shapes", "likely", f"{said}: they were made from boxes", len(filled[side]),

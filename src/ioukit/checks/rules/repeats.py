@@ -14,6 +14,8 @@ from ioukit.checks.case import different
 from ioukit.checks.diagnosis.data_sets import first_of_each
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.datasets.columns._regions import KEYPOINTS
+from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.overlap import overlap_join
 from ioukit.regions import Boxes
 
@@ -97,7 +99,8 @@ OF_AN_IMAGE = 0.3  # of the detections of an image; single ones may have one box
 def suppression(case: Case) -> Iterator[Suspicion]:
     """Detections of one class that overlap much more often than objects do, or never as much as objects do."""
     gt, dt = case.ground_truth, case.detections
-    if case.iou_type != "bbox" or len(dt) < FEWEST_PAIRS:
+    of_points = find_kind(case.iou_type).needs == KEYPOINTS  # detections lie as close as the boxes around them
+    if (case.iou_type != "bbox" and not of_points) or len(dt) < FEWEST_PAIRS:
         return
     dt = dt[first_of_each(dt)]  # repeated rows have a rule of their own
     rows, _ = close_pairs(dt, CLOSE)
@@ -108,7 +111,7 @@ def suppression(case: Case) -> Iterator[Suspicion]:
     among_objects = len(np.unique(object_rows[object_overlaps >= CLOSE])) / max(1, len(of_objects))
     if share >= LEAST_SHARE + 2 * among_objects:
         yield _missing(case, dt, close, share, among_objects)
-    elif not len(rows):
+    elif not len(rows) and not of_points:
         yield from _too_strict(dt, of_objects, object_rows, object_overlaps)
 
 
