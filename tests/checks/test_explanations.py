@@ -18,6 +18,7 @@ from support.paths import ROOT
 # What the holes of codes are filled with, by the expression in the hole.
 HOLES = {
     "side": ("detections", "ground_truth"),
+    "repair.side": ("detections", "ground_truth"),
     "place.code": (*TURNS, "other_sides", "moved", "turned", "crosswise"),
     "how": ("percent", "logits"),
     "how.replace('-', '_')": ("other_sense", "degrees", "radians", "quarter_turn"),
@@ -54,6 +55,9 @@ def all_codes() -> set[str]:
         for call in ast.walk(ast.parse(text)):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "Suspicion":
                 codes.update(written(call.args[0], path.name))
+            elif isinstance(call, ast.Call) and ast.unparse(call.func) == "dataclasses.replace":
+                given = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
+                codes.update(code for value in given for code in written(value, path.name))
         assert all(f'"{code}"' in text for code in PASSED_ON.get(path.name, ()))
     return codes
 

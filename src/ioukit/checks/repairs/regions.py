@@ -131,7 +131,7 @@ def around_points(side: GroundTruth | Detections, points: FloatArray) -> FloatAr
 
     Detectors write a point that they do not see as 0, 0.
     """
-    there = np.isfinite(points[..., :2]).all(axis=2) & points[..., :2].any(axis=2)
+    there = np.isfinite(points[..., :2]).all(axis=2) & (points[..., :2] != 0).any(axis=2)
     if isinstance(side, GroundTruth):
         there &= points[..., 2] > 0
     some = there.any(axis=1)[:, None]
@@ -149,7 +149,8 @@ def with_other_points(data: Data, repair: Repair) -> Data:
     rows = repair.rows(side.image_labels())
     if repair.value == "yx":
         centres = convert(around_points(side, points), "xywh", "cxcywh")[:, :2]
-        inside = (np.abs(centres - convert(side.boxes, "xywh", "cxcywh")[:, :2]) <= side.boxes[:, 2:] / 2).all(axis=1)
+        apart = np.abs(centres - convert(side.boxes, "xywh", "cxcywh")[:, :2])
+        inside: NDArray[np.bool_] = (apart <= side.boxes[:, 2:] / 2).all(axis=1)
         if inside[rows].mean() > MOST_ROWS:  # else these boxes are not those of the points, and are right
             side = replaced(side, boxes=np.where(rows[:, None], side.boxes[:, [1, 0, 3, 2]], side.boxes))
         others = points[..., [1, 0, 2]]

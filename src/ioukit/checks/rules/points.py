@@ -75,7 +75,7 @@ def _joined(case: Case) -> _Joined | None:
         return None
     rows, objects = pairs.detections[on], pairs.objects[on]
     unit = np.sqrt(case.ground_truth.boxes[objects, 2:].prod(axis=1))
-    there = (wanted[objects, :, 2] > 0) & found[rows, :, :2].any(axis=2)
+    there = (wanted[objects, :, 2] > 0) & (found[rows, :, :2] != 0).any(axis=2)
     return _Joined(found[rows, :, :2], wanted[objects, :, :2], there, unit)
 
 

@@ -104,8 +104,9 @@ def _of_points(boxes: Case) -> Iterator[Suspicion]:
                 continue
             texts = [text.replace(LAYOUTS["yxhw"], "[y, x]") for text in (one.message, one.hint)]
             repair = dataclasses.replace(repair, name="points", value="yx")
-            code = one.code.replace("yxhw", "yx")
-            one = dataclasses.replace(one, code=code, message=texts[0], hint=texts[1], repair=repair)  # noqa: PLW2901
+            one = dataclasses.replace(  # noqa: PLW2901
+                one, code=f"{repair.side}_are_yx", message=texts[0], hint=texts[1], repair=repair
+            )
         yield dataclasses.replace(one, least_gain=LEAST_OF_POINTS)
 
 
