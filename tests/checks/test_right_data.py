@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ioukit import Boxes, Detections, GroundTruth, pairwise_iou
+from ioukit import Boxes, DatasetError, Detections, GroundTruth, pairwise_iou
 from ioukit._checks import agree
 from ioukit.checks import RULES, Case, Checked, Data, Repair, check, repaired
+from ioukit.datasets import read_detections
 from ioukit.regions.formats import convert
 
 Pair = tuple[GroundTruth, Detections]
@@ -495,3 +497,22 @@ def test_where_no_borders_are_known_ap_decides() -> None:
     found = suspected(unknown, other(dt, boxes=dt.boxes[:, [1, 0, 2, 3]]), "box-readings")
     assert set(found) == {"detections_are_yxwh", "ground_truth_are_yxwh"}
     assert all(message.endswith("if they are read so instead") for _, message in found.values())
+
+
+@pytest.mark.parametrize("wrong", ["fire_hydrant", "FIRE HYDRANT", "fire hydrent"])
+def test_the_nearest_name_of_a_class_is_named(tmp_path: Path, wrong: str) -> None:
+    gt, dt = scene(0, classes=2)
+    gt = dataclasses.replace(gt, categories=dataclasses.replace(gt.categories, names=("fire hydrant", "dog")))
+    path = tmp_path / "detections.csv"
+    names = np.where(dt.category_ids == 1, wrong, "dog")
+    lines = (f"{image},{name},{','.join(map(str, box))},{score}" for image, name, box, score in zip(
+        dt.image_ids, names, dt.boxes.tolist(), dt.scores, strict=True))  # fmt: skip
+    path.write_text("\n".join(["image_id,class,x,y,width,height,score", *lines]))
+    with pytest.raises(DatasetError, match=rf"class: .* found '{wrong}', which is near 'fire hydrant'$"):
+        read_detections(path, ground_truth=gt)
+    kept = read_detections(path, ground_truth=gt, on_invalid="drop")
+    (finding,) = [one for one in check(gt, kept) if one.code == "classes_without_detections"]
+    dropped = int((dt.category_ids == 1).sum())
+    assert f"; the reader left out {dropped} detections of the file; the first: line " in finding.suspicion.message
+    assert finding.suspicion.message.endswith(f"found '{wrong}', which is near 'fire hydrant'")
+    assert finding.suspicion.repair is None

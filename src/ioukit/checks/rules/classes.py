@@ -443,9 +443,15 @@ def _nothing_counts(case: Case) -> Suspicion:
 
 
 def _left_out(case: Case) -> str:
-    """How many detections the reader left out, as the end of a sentence."""
-    dropped = case.detections.dropped
-    return f"; the reader left out {pluralize(dropped, 'detection')} of the file" if dropped else ""
+    """How many detections the reader left out, and what it says of the first, as the end of a sentence."""
+    dt = case.detections
+    if not dt.dropped:
+        return ""
+    said = f"; the reader left out {pluralize(dt.dropped, 'detection')} of the file"
+    # The note of a reader lists a few records, and the name of the file stands before each.
+    notes = (note.split(f"{dt.source}: ") for note in dt.notes if note.startswith(f"{dt.source}: left out "))
+    first = next((parts[2].rstrip("; ") for parts in notes if len(parts) > 2), "")
+    return f"{said}; the first: {first}" if first else said
 
 
 def _times(values: Ids, ids: Ids) -> Ids:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Data = TypeVar("Data", bound="GroundTruth | Detections")
 
 
-_SHOWN = 3
+SHOWN = 3
 """How many problems of a kind a note shows: enough to see whether they are alike."""
 
 
@@ -60,7 +60,7 @@ class Problems:
         self.counts[kind] += times
         self.first.setdefault(kind, message)
         few = self._few.setdefault(kind, [])
-        if len(few) < _SHOWN:
+        if len(few) < SHOWN:
             few.append(message)
 
     def record(self, kind: str) -> _Record:
@@ -91,7 +91,7 @@ class Problems:
     def noted_in(self, data: Data) -> Data:
         """The data with the number of invalid records, and with a note about each kind of what was left out."""
         notes = [
-            f"{data.source}: left out {count:,} x {kind}: {'; '.join(self._few[kind])}{'; ...' * (count > _SHOWN)}"
+            f"{data.source}: left out {count:,} x {kind}: {'; '.join(self._few[kind])}{'; ...' * (count > SHOWN)}"
             for kind, count in self._left_out.items()
         ]
         notes += [f"{data.source}: left out {count:,} x {what}" for what, count in self._unused.items()]

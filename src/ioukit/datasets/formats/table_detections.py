@@ -15,6 +15,7 @@ from ioukit.datasets.columns.detections import Detections, note_on_classes, note
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.compact_columns import CodedColumn
 from ioukit.datasets.formats.known_names import KnownNames, required
+from ioukit.datasets.formats.problems import SHOWN
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_rows import ChosenRows, whole_numbers
 from ioukit.datasets.formats.text_files import refuse, shortened
@@ -158,7 +159,12 @@ def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None
     classes = required(known, table.source, "ids of classes").classes
     texts = table.coded_texts(name)
     unknown = np.array([text not in classes for text in texts.values], np.bool_).reshape(len(texts.values))
-    rows.refuse(present & unknown[texts.codes], name, f"one of the {len(classes):,} classes of the ground truth")
+    wrong = present & unknown[texts.codes]
+    # Messages show the first few rows.
+    first = {row: texts.values[texts.codes[row]] for row in np.flatnonzero(wrong & rows.good)[:SHOWN].tolist()}
+    near = {row: near_names(text, classes, 1) for row, text in first.items()}
+    meant = {row: f", which is near {names[0]!r}" for row, names in near.items() if names}
+    rows.refuse(wrong, name, f"one of the {len(classes):,} classes of the ground truth", meant=meant)
     ids = np.array([classes.get(text, 0) for text in texts.values], np.int64)
     ids = ids.reshape(len(texts.values))
     of_rows: npt.NDArray[np.int64] = ids[texts.codes]

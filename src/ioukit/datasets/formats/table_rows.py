@@ -65,13 +65,29 @@ class ChosenRows:
         self.reading = reading
         self.good = np.ones(len(table), np.bool_)
 
-    def refuse(self, wrong: npt.NDArray[np.bool_], name: str, expected: str, values: CodedColumn | None = None) -> None:
-        """Meet a problem for every row that is wrong, and mark it as not good. The value is shown."""
+    def refuse(
+        self,
+        wrong: npt.NDArray[np.bool_],
+        name: str,
+        expected: str,
+        values: CodedColumn | None = None,
+        meant: Mapping[int, str] | None = None,
+    ) -> None:
+        """Meet a problem for every row that is wrong, and mark it as not good. The value is shown.
+
+        Args:
+            wrong: (N,) which rows are wrong.
+            name: The column.
+            expected: What was expected.
+            values: The values that are shown; those of the column if ``None``.
+            meant: Ends of the messages about some of the rows, which say what may be meant.
+        """
         if not wrong.any():
             return
         for row in np.flatnonzero(wrong & self.good).tolist():
             found = self.table.value(name, row) if values is None else abbreviate(values.values[values.codes[row]])
-            message = f"{self.table.where(row)}, {name}: expected {expected}, found {found}"
+            end = "" if meant is None else meant.get(row, "")
+            message = f"{self.table.where(row)}, {name}: expected {expected}, found {found}{end}"
             self.problems.meet(f"wrong {name}", message)
         self.good &= ~wrong
 
