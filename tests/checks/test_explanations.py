@@ -19,7 +19,7 @@ from support.paths import ROOT
 HOLES = {
     "side": ("detections", "ground_truth"),
     "repair.side": ("detections", "ground_truth"),
-    "place.code": (*TURNS, "other_sides", "moved", "turned", "crosswise"),
+    "place.code": (*TURNS, "other_sides", "moved", "end_elsewhere", "turned", "crosswise"),
     "how": ("percent", "logits"),
     "how.replace('-', '_')": ("other_sense", "degrees", "radians", "quarter_turn"),
     "name": ("detections", "annotations"),

@@ -59,6 +59,13 @@ FAULTS = (
         "`--repair network=MODE:SIZE`, after `--repair boxes=FORMAT` if both are wrong",
     ),
     Fault(
+        "Width and height with a pixel or a stride too much",
+        ("*_end_elsewhere",),
+        "AP at high IoU too low",
+        "Boxes begin where objects do, and end elsewhere",
+        "`--repair ends=X,Y`",
+    ),
+    Fault(
         "Boxes of a turned or mirrored image, or of half the size",
         ("*_hflip", "*_vflip", "*_rot90", "*_rot180", "*_rot270", "*_other_sides", "*_turned", "*_crosswise"),
         "AP near 0",

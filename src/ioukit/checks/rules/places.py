@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.checks.case import different, most_by_chance, pairwise_iou
-from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_sides
+from ioukit.checks.case import MATCH, different, most_by_chance, pairwise_iou
+from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_ends, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
 from ioukit.checks.rules.readings import Reading, best_reading, holds
@@ -36,6 +36,7 @@ FEWEST, FEWEST_IMAGES, LEAST_SHARE = 6, 10, 0.03
 SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
 OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a little too large
 OFFSET_BIN, MOST_OFFSETS = 8.0, 3  # pixels, and how many offsets are tried
+BEGIN, END = 0.3, 0.03  # how far boxes begin apart, of how far they end apart; and that, of a side
 FAR = 0.1  # of a side: an offset of all boxes that is worth a try
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
 MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
@@ -101,6 +102,9 @@ def _places(case: Case, side: Side, now: FloatArray) -> Iterator[_Place]:
     for x, y in _offsets(case, side, now):
         what = f"are moved by {x:+g}, {y:+g} pixels"
         yield _Place("moved", what, moved(boxes, x, y), ("moved", f"{x:+g},{y:+g}"))
+    for x, y in _ends(case, now) if side == "detections" else ():
+        what = f"end {x:+g}, {y:+g} pixels from where they do"
+        yield _Place("end_elsewhere", what, with_ends(boxes, x, y), ("ends", f"{x:+g},{y:+g}"))
     if side == "ground_truth":  # tools that turn a box about its first corner, or about its centre
         (x, y, width, height), centre = boxes.T, "are turned by 90 degrees about their"
         yield _Place("turned", f"{centre} first corner", np.stack([x - height, y, height, width], axis=1), None)
@@ -137,6 +141,24 @@ def _factors(case: Case, side: Side) -> list[float]:
     at = int(np.argmax(smooth))
     near = votes[np.abs(votes - centre[at]) <= 0.1]
     return [float(f"{np.exp(np.median(near)):.2g}")] if smooth[at] >= FEWEST else []
+
+
+def _ends(case: Case, now: FloatArray) -> list[tuple[float, float]]:
+    """By how much detections end too early that begin where objects do, as where a pixel or a stride was added.
+
+    Boxes that are moved, resized or too large around their centres do not begin there.
+    """
+    close = now >= MATCH
+    if close.sum() < FEWEST:
+        return []
+    found = case.detections.boxes[case.fewer_pairs.detections[close]]
+    apart = case.ground_truth.boxes[case.fewer_pairs.objects[close]] - found
+    begin, end = np.median(apart[:, :2], axis=0), np.median(apart[:, :2] + apart[:, 2:], axis=0)
+    alone = (np.abs(begin) <= BEGIN * np.abs(end)).all() and (
+        np.abs(end) >= END * np.median(found[:, 2:], axis=0)
+    ).all()
+    x, y = end.round(1).tolist()
+    return [(x, y)] if alone else []
 
 
 def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float]]:

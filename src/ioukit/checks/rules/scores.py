@@ -36,6 +36,7 @@ FEWEST_GROUPS, ONE, SHARE_OF_ONE, DRAWS = 5, 1e-3, 0.04, 10
 FEWEST_PAIRS, LOW, REVERSED, RIGHT_WAY = 4, 0.25, 0.2, 0.4  # a right detection is rarely the lowest of five by chance
 MUCH_LESS = 0.5  # of planted equal scores, 0.7 and more; of a sure detector, 0.1 to 0.4
 LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out what is below 0.05
+HIGH_SCORE, FEW_MISSED = 0.3, 0.05  # with such a lowest score, fewer missed objects tell it, too
 
 
 def scores(case: Case) -> Iterator[Suspicion]:
@@ -224,11 +225,12 @@ def _lowest_score(case: Case) -> Iterator[Suspicion]:
         return
     found = len(np.unique(case.pairs.objects[case.overlaps >= MATCH]))
     missed = 1 - found / max(len(case.pairs.starts), 1)
-    if missed >= MISSED:
+    if missed >= (MISSED if lowest < HIGH_SCORE else FEW_MISSED):
         yield Suspicion(
             "threshold_left_in", "possible",
-            f"no score is below {lowest:.3g}, and {percent(missed, 0)} of the objects have no detection that overlaps "
-            f"them by at least {MATCH:g}: AP counts weak detections too, and can lose as much as those would find",
+            f"no score is below {lowest:.3g}, and {percent(missed, 0)} of the objects on images with detections have "
+            f"none that overlaps them by at least {MATCH:g}: AP counts weak detections too, and can lose as much as "
+            "those would find",
             len(dt), len(dt), "write all detections down to a score of about 0.001",
         )  # fmt: skip
 
