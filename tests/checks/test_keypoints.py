@@ -15,6 +15,7 @@ from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[GroundTruth, Detections]
@@ -171,6 +172,19 @@ class TestFaults:
         assert codes(checked) == ["detections_in_another_order"]
         assert checked.repairs == (f"points={','.join(str(OPENPOSE.index(at)) for at in range(17))}",)
 
+    def test_names_of_points(self) -> None:
+        gt, dt = people(0)
+        wrong = changed(dt, lambda points: points[:, FLIPPED])
+        (finding,) = [one for one in check(gt, wrong, iou_type="keypoints") if one.harmful]
+        assert "16 of 17 lie at the places of others, in pairs, as left and right" in finding.suspicion.message
+        assert finding.suspicion.examples[0] == "point 2 (from 0) lies at point 1 (from 0)"
+        names = np.array([[f"{'left' if at % 2 else 'right'} {at}" for at in range(17)]])
+        listed = dataclasses.replace(gt.categories, attributes={"keypoint_names": names})
+        (finding,) = [
+            one for one in check(dataclasses.replace(gt, categories=listed), wrong, iou_type="keypoints") if one.harmful
+        ]
+        assert finding.suspicion.examples[0] == "right 2 lies at left 1"
+
     @pytest.mark.parametrize("seed", range(3))
     def test_points_that_were_cut(self, seed: int) -> None:
         gt, dt = people(seed)
@@ -207,3 +221,65 @@ CLEAN: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", CLEAN)
 def test_right_data_give_no_finding(name: str, seed: int) -> None:
     assert codes(check(*people(seed, **CLEAN[name]), iou_type="keypoints")) == []
+
+
+class TestRepairs:
+    """Repairs of boxes change keypoints as if each were a box without sides."""
+
+    @pytest.mark.parametrize(
+        ("repair", "expected"),
+        [
+            ("moved=+30,-9", lambda points: points + np.array([30.0, -9.0])),
+            ("turn=hflip", lambda points: np.array([SIZE[0], 0.0]) + points * np.array([-1.0, 1.0])),
+            ("turn=rot90", lambda points: np.stack([points[..., 1], SIZE[1] - points[..., 0]], axis=2)),
+            ("network=letterbox:320", lambda points: (points - np.array([0.0, 40.0])) / 0.5),
+            ("units=fractions", lambda points: points * np.array(SIZE)),
+            ("points=yx", exchanged),
+            (f"points={','.join(map(str, FLIPPED))}", lambda points: points[:, FLIPPED]),
+        ],
+    )
+    def test_points_and_boxes_stay_together(self, repair: str, expected: Callable[[Floats], Floats]) -> None:
+        gt, dt = people(1)
+        right = changed(dt, expected)
+        after = repaired(gt, dt, [repair])[1]
+        assert after is not None
+        assert np.allclose(after.regions["keypoints"], right.regions["keypoints"])
+        assert np.allclose(after.boxes, right.boxes)
+
+    def test_some_images(self, tmp_path: Path) -> None:
+        gt, dt = people(1)
+        (tmp_path / "ids.txt").write_text("1\n2\n")
+        after = repaired(gt, dt, [f"moved=+5,+0@{tmp_path / 'ids.txt'}"])[1]
+        assert after is not None
+        apart = (np.array(after.regions["keypoints"]) - np.array(dt.regions["keypoints"]))[..., 0]
+        assert np.allclose(apart, np.where(np.isin(dt.image_ids, [1, 2]), 5.0, 0.0)[:, None])
+
+    @pytest.mark.parametrize("value", ["0,1", "0,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15", "xy", "left-right"])
+    def test_no_order(self, value: str) -> None:
+        gt, dt = people(0)
+        with pytest.raises(ValueError, match="repair 'points' takes yx, or the positions of all keypoints"):
+            repaired(gt, dt, [f"points={value}"])
+
+    def test_no_keypoints(self) -> None:
+        gt, dt = people(0)
+        with pytest.raises(ValueError, match="repair 'points=yx' needs keypoints, and detections has none"):
+            repaired(gt, dataclasses.replace(dt, regions={}), ["points=yx"])
+
+    def test_boxes_are_moved_without_keypoints_that_cannot_be_read(self) -> None:
+        gt, dt = people(0)
+        broken = dataclasses.replace(dt, regions={"keypoints": [[1.0, 2.0]] * len(dt)})
+        after = repaired(gt, broken, ["moved=+5,+0"])[1]
+        assert after is not None
+        assert np.allclose(after.boxes, dt.boxes + np.array([5.0, 0.0, 0.0, 0.0]))
+
+    @pytest.mark.parametrize("value", ["3", "a,b", "nan,0"])
+    def test_ends_need_two_numbers(self, value: str) -> None:
+        gt, dt = people(0)
+        with pytest.raises(ValueError, match="repair 'ends' takes X,Y in pixels"):
+            repaired(gt, dt, [f"ends={value}"])
+
+    def test_ends_do_not_go_before_the_beginning(self) -> None:
+        gt, dt = people(0)
+        after = repaired(gt, dt, ["ends=-1000,+2"])[1]
+        assert after is not None
+        assert np.allclose(after.boxes, np.column_stack([dt.boxes[:, :2], 0 * dt.boxes[:, 2], dt.boxes[:, 3] + 2]))

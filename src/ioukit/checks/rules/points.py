@@ -113,13 +113,15 @@ def _in_another_order(case: Case, joined: _Joined) -> Iterator[Suspicion]:
     if not len(other) or after > NEARER * before:
         return
     given = case.ground_truth.categories.attributes.get(KEYPOINT_NAMES)
-    names = [f"point {at}" for at in range(number)] if given is None or given.shape[1] != number else given[0].tolist()
+    named = given is not None and given.shape[1] == number
+    names = given[0].tolist() if named else [f"point {at} (from 0)" for at in range(number)]
+    in_pairs = ", in pairs, as left and right are exchanged" if (order[order] == np.arange(number)).all() else ""
     count = len(case.detections)
     yield Suspicion(
         "detections_in_another_order", "likely",
         f"the keypoints of the detections match in another order: {len(other)} of {number} "
-        f"{agree(len(other), 'lie')} at the places of others, on {len(joined.unit):,} objects that were looked at; the "
-        f"mean distance is then {after:.2f} instead of {before:.2f} of the root of the area of the object's box",
+        f"{agree(len(other), 'lie')} at the places of others{in_pairs}, on {len(joined.unit):,} objects that were "
+        f"looked at; the mean distance is then {after:.2f} instead of {before:.2f} of the root of the area of the object's box",
         count, count, "write the keypoints of the detections in the order of the ground truth",
         examples(f"{names[order[at]]} lies at {names[at]}" for at in other.tolist()),
         repair=Repair("points", ",".join(map(str, order.tolist()))), least_gain=0.005,
