@@ -223,6 +223,17 @@ def test_right_data_give_no_finding(name: str, seed: int) -> None:
     assert codes(check(*people(seed, **CLEAN[name]), iou_type="keypoints")) == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_objects_without_a_box(seed: int) -> None:
+    gt, dt = people(seed)
+    boxes = gt.boxes.copy()
+    boxes[::3] = 0.0
+    flat = dataclasses.replace(gt, boxes=boxes)
+    assert codes(check(flat, changed(dt, lambda points: points[:, FLIPPED]), iou_type="keypoints"))[0] == (
+        "detections_in_another_order"
+    )
+
+
 class TestRepairs:
     """Repairs of boxes change keypoints as if each were a box without sides."""
 

@@ -69,12 +69,13 @@ def _joined(case: Case) -> _Joined | None:
         return None
     overlaps = boxes.overlaps_of(boxes.detections.boxes, pairs=pairs)
     best = np.repeat(pairs.best(overlaps), np.diff(np.append(pairs.starts, len(overlaps))))
-    on = np.flatnonzero((overlaps >= OVERLAP) & (overlaps == best))
+    sides = case.ground_truth.boxes[:, 2:]
+    on = np.flatnonzero((overlaps >= OVERLAP) & (overlaps == best) & (sides[pairs.objects] > 0).all(axis=1))
     on = on[:: max(1, -(-len(on) // MOST))]
     if len(on) < FEWEST:
         return None
     rows, objects = pairs.detections[on], pairs.objects[on]
-    unit = np.sqrt(case.ground_truth.boxes[objects, 2:].prod(axis=1))
+    unit = np.sqrt(sides[objects].prod(axis=1))
     there = (wanted[objects, :, 2] > 0) & (found[rows, :, :2] != 0).any(axis=2)
     return _Joined(found[rows, :, :2], wanted[objects, :, :2], there, unit)
 
@@ -113,15 +114,16 @@ def _in_another_order(case: Case, joined: _Joined) -> Iterator[Suspicion]:
     if not len(other) or after > NEARER * before:
         return
     given = case.ground_truth.categories.attributes.get(KEYPOINT_NAMES)
-    named = given is not None and given.shape[1] == number
-    names = given[0].tolist() if named else [f"point {at} (from 0)" for at in range(number)]
+    names = [f"point {at} (from 0)" for at in range(number)]
+    if given is not None and given.shape[1] == number:
+        names = given[0].tolist()
     in_pairs = ", in pairs, as left and right are exchanged" if (order[order] == np.arange(number)).all() else ""
     count = len(case.detections)
     yield Suspicion(
         "detections_in_another_order", "likely",
         f"the keypoints of the detections match in another order: {len(other)} of {number} "
         f"{agree(len(other), 'lie')} at the places of others{in_pairs}, on {len(joined.unit):,} objects that were "
-        f"looked at; the mean distance is then {after:.2f} instead of {before:.2f} of the root of the area of the object's box",
+        f"looked at; the mean distance is then {after:.2f} instead of {before:.2f} of the root of the area of the box",
         count, count, "write the keypoints of the detections in the order of the ground truth",
         examples(f"{names[order[at]]} lies at {names[at]}" for at in other.tolist()),
         repair=Repair("points", ",".join(map(str, order.tolist()))), least_gain=0.005,
