@@ -150,8 +150,8 @@ def with_other_points(data: Data, repair: Repair) -> Data:
     if repair.value == "yx":
         centres = convert(around_points(side, points), "xywh", "cxcywh")[:, :2]
         apart = np.abs(centres - convert(side.boxes, "xywh", "cxcywh")[:, :2])
-        inside = np.asarray((apart <= side.boxes[:, 2:] / 2).all(axis=1))
-        if inside[rows].mean() > MOST_ROWS:  # else these boxes are not those of the points, and are right
+        inside = rows & np.asarray((apart <= side.boxes[:, 2:] / 2).all(axis=1))
+        if inside.sum() > MOST_ROWS * rows.sum():  # else these boxes are not those of the points, and are right
             side = replaced(side, boxes=np.where(rows[:, None], side.boxes[:, [1, 0, 3, 2]], side.boxes))
         others = points[..., [1, 0, 2]]
     else:
