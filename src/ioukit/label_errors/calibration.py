@@ -25,6 +25,7 @@ _HELD = 1e12  # a curvature with which a coefficient does not move
 _FARTHEST = 20.0  # logits beyond this differ in no digit that matters
 _PER_LOGIT = 10  # steps of a grid of logits
 _LAPSE_STEPS = 60
+_SAME_LINE = 1e-6  # smaller steps change no digit of a score that is shown
 _USUAL = np.array([0.0, 1.0])  # an intercept and a slope that change no logit
 _USUAL_WEIGHT = np.array([0.01, 1.0])  # of the normal prior around them
 _LEAST = 1e-4  # scores of 0 and 1 are taken as this far from both ends
@@ -150,6 +151,8 @@ def without_lapse(logits: Floats, happened: Flags, used: Flags, lapse: float) ->
         step = np.linalg.solve(products(design, count * right * (1 - right)) + np.diag(_USUAL_WEIGHT), gradient)
         line = line + np.clip(step, -1, 1)
         line[1] = max(line[1], _LEAST)
+        if np.abs(step).max() < _SAME_LINE:
+            break
     without: Floats = np.clip(line[0] + line[1] * logits, -_FARTHEST, _FARTHEST)
     return without
 
