@@ -72,9 +72,9 @@ class ClassClusters:
 
 
 def differing_clusters(
-    tables: Iterable[MatchTable], groups: ImageGroups, classes: npt.NDArray[np.integer]
-) -> npt.NDArray[np.intp]:
-    """(Q,) on how many clusters two models differ: in the detections of a class, or in any for a class of -1.
+    tables: Iterable[MatchTable], groups: ImageGroups
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """(K, C) whether two models differ in the detections of each class on each cluster, and whether there are any.
 
     Detections are alike if all that numbers are made of is equal: scores, overlaps with matched objects, and bits. The
     sums of their hashes are compared, of each class on each cluster.
@@ -88,9 +88,7 @@ def differing_clusters(
         np.add.at(found, cell, _hashes(rows.score, rows.matched, rows.ignored, rows.special, rows.outside, rows.angle))
         np.add.at(found, cell[pairs.detection], _hashes(pairs.iou, pairs.matched))
         sums.append(found.reshape(-1, groups.num_clusters))
-    differs = sums[0] != sums[1]
-    any_class = np.count_nonzero(differs.any(axis=0))
-    return np.where(classes < 0, any_class, np.count_nonzero(differs, axis=1)[classes])
+    return sums[0] != sums[1], (sums[0] != 0) | (sums[1] != 0)
 
 
 def _hashes(values: Floats, *bits: npt.NDArray[np.generic] | None) -> npt.NDArray[np.uint64]:

@@ -59,8 +59,9 @@ def compare(
     Both models are evaluated on the same images, and a hard image is hard for both. So the difference is known better
     than each of the two numbers: the bootstrap draws the same images for both. The p-value comes from a permutation
     test: if the models are equally good, the detections of an image could as well be those of the other model, each
-    with its rank among the scores of its model and class. Where limits and p-value disagree, the p-value decides: it
-    needs no standard error.
+    with its rank among the scores of its model and class (with its score, if the models are alike on most images; where
+    they are alike, nothing is exchanged). Where limits and p-value disagree, the p-value decides: it needs no standard
+    error.
 
     Args:
         a: The evaluation of the first model.
@@ -209,8 +210,7 @@ class PermutationTests:
 
     @cached_property
     def _least(self) -> Floats:
-        # Random permutations of few clusters may by chance hold the data itself less often than all of them do. And the
-        # clusters without a difference have no say, though ranks among all scores make them look a little different.
+        # Random permutations of few clusters may by chance hold the data itself less often than all of them do.
         made = len(self.swapped)
         return np.array([smallest_p_value(made, max(differing, 1)) for differing in self.differing.tolist()])
 
@@ -233,15 +233,31 @@ def ways_to_swap(groups: ImageGroups) -> int:
 
 
 def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool = False) -> PermutationTests:
-    """Swaps the detections of clusters: at random, or in all ways if there are not more than permutations."""
+    """Swaps the detections of clusters on which the models differ: at random, or in all ways if there are so few.
+
+    Args:
+        evidence: The numbers and the clusters.
+        permutations: How many; if there are not more ways to swap all clusters, that many.
+        all_if_few: Whether all ways are made, one after the other, if there are not more than permutations.
+    """
     numbers, groups = evidence.numbers, evidence.groups
-    both = interleave(*(one.matches for one in evidence.evaluations))
     observed = evidence.observed[1] - evidence.observed[0]
     reached, drawn = np.zeros(len(observed), np.int64), []
-    every = all_if_few and ways_to_swap(groups) <= permutations
-    made = ways_to_swap(groups) if every else permutations
+    # Clusters on which the models do not differ stay: to swap them would only move the ranks of their detections.
+    tables = tuple(one.matches for one in evidence.evaluations)
+    differs, any_there = differing_clusters(tables, groups)
+    some: npt.NDArray[np.bool_] = np.logical_or.reduce(differs, axis=0)
+    # Models that are alike in most of what they find have scores on one scale, and ranks would move.
+    both = interleave(*tables, same_scale=bool(2 * np.count_nonzero(differs) < np.count_nonzero(any_there)))
+    count, of_classes = int(some.sum()), np.count_nonzero(differs, axis=1)
+    differing = np.where(numbers.classes < 0, count, of_classes[numbers.classes])
+    every = all_if_few and 2**count - 1 <= permutations
+    made = min(ways_to_swap(groups), permutations) if all_if_few else permutations
     for start, stop in numbers.batches(both, made, replicates=2):
-        swaps = groups.all_swaps(1 + start, 1 + stop) if every else groups.swaps(evidence.seed, start, stop)
+        if every:
+            swaps = groups.all_swaps(1 + start, 1 + stop, some)
+        else:
+            swaps = groups.swaps(evidence.seed, start, stop) & some[groups.cluster]
         # What takes the place of `a` has the images of `a` that are not swapped and those of `b` that are.
         place_of_a = np.stack([~swaps, swaps], axis=2).reshape(len(swaps), -1)
         weights = np.concatenate([place_of_a, ~place_of_a]).astype(np.uint16)
@@ -253,7 +269,6 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
         evidence.progress.add(len(weights))
     pairs = zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
     clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)
-    differing = differing_clusters((one.matches for one in evidence.evaluations), groups, numbers.classes)
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
     # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
     spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)

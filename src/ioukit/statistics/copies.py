@@ -71,12 +71,18 @@ def repeat_images(table: MatchTable, counts: npt.ArrayLike) -> MatchTable:
     )
 
 
-def interleave(a: MatchTable, b: MatchTable) -> MatchTable:
+def interleave(a: MatchTable, b: MatchTable, *, same_scale: bool = False) -> MatchTable:
     """One table of two tables of the same images: image ``i`` of ``a`` is image ``2 i``, that of ``b`` is ``2 i + 1``.
 
     With the image weights ``(1 - swap, swap)``, it is the data set in which the detections of ``a`` on some images are
     those of ``b``. Permutation tests need that. Two models may have scores on different scales, and no measure depends
     on the scale. So each detection gets its rank among those of its model and class in the place of the score.
+
+    Args:
+        a: The matches of the first model.
+        b: Those of the second one.
+        same_scale: Whether scores are on one scale, and stay. Where models hardly differ, a detection that only one of
+            them has would move the ranks of all others.
 
     Raises:
         ValueError: If the tables have different images, protocols, categories or kinds of region.
@@ -87,8 +93,8 @@ def interleave(a: MatchTable, b: MatchTable) -> MatchTable:
             + (" with other ids" if len(a.image_ids) == len(b.image_ids) else "")
         )
     ids = np.arange(len(a.image_ids)) * 2
-    ranked = (dataclasses.replace(one, detections=_ranked(one.detections)) for one in (a, b))
-    return MatchTable.merge([dataclasses.replace(one, image_ids=ids + at) for at, one in enumerate(ranked)])
+    sides = (a, b) if same_scale else (dataclasses.replace(one, detections=_ranked(one.detections)) for one in (a, b))
+    return MatchTable.merge([dataclasses.replace(one, image_ids=ids + at) for at, one in enumerate(sides)])
 
 
 def _ranked(rows: DetectionRows) -> DetectionRows:

@@ -177,10 +177,14 @@ class ImageGroups:
             row[:] = _stream(seed, _PERMUTATION, number).integers(0, 2, self.num_clusters, np.uint8)
         return self._images(swaps)
 
-    def all_swaps(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """(stop - start, I) bools: the ways to swap clusters by their number; 0 swaps none."""
-        bits = np.arange(start, stop)[:, None] >> np.arange(self.num_clusters) & 1
-        return self._images(bits.astype(np.bool_))
+    def all_swaps(self, start: int, stop: int, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """(stop - start, I) bools: the ways to swap some of the (C,) clusters by their number; 0 swaps none.
+
+        Behind the last way, they begin again.
+        """
+        swaps, places = np.zeros((stop - start, self.num_clusters), np.bool_), np.flatnonzero(among)
+        swaps[:, places] = np.arange(start, stop)[:, None] >> np.arange(len(places)) & 1
+        return self._images(swaps)
 
     def leave_one_out(self, start: int, stop: int) -> Weights:
         """(stop - start, I) weights, see :func:`leave_one_out_weights`."""
