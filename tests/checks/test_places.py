@@ -104,6 +104,16 @@ def test_boxes_at_another_place_are_found_and_put_back(
         assert evaluate(gt, dt).summary["AP"] == pytest.approx(RIGHT, abs=1e-9)
 
 
+def test_exchanged_width_and_height_are_found() -> None:
+    """On all images: on some of them, boxes that are nearly squares do not tell."""
+    wrong = with_boxes(FOUND, FOUND.boxes[:, [0, 1, 3, 2]])
+    found = next(iter(check(TRUTH, wrong)))
+    assert found.code == "detections_are_xyhw"
+    gt, dt = repaired(TRUTH, wrong, ["boxes=xyhw"])
+    assert dt is not None
+    assert evaluate(gt, dt).summary["AP"] == pytest.approx(RIGHT, abs=1e-9)
+
+
 @pytest.mark.parametrize("order", [[1, 0, 2, 3], [1, 0, 3, 2]])
 @pytest.mark.parametrize("side", ["detections", "ground_truth"])
 def test_the_side_whose_boxes_reach_beyond_their_images_is_the_one_with_exchanged_axes(

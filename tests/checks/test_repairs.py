@@ -199,7 +199,7 @@ class TestText:
         ("text", "says"),
         [
             ("box=xyxy", "unknown repair 'box'; expected NAME or NAME=VALUE such as boxes=xyxy, with a NAME of boxes"),
-            ("boxes", "repair 'boxes' takes xyxy, yxyx, cxcywh, yxhw, yxwh or xxyy, got 'boxes'"),
+            ("boxes", "repair 'boxes' takes xyxy, yxyx, cxcywh, yxhw, yxwh, xyhw or xxyy, got 'boxes'"),
             ("clip=2", "repair 'clip' takes no value, got 'clip=2'"),
             ("gt:nms=0.5", "repair 'nms' changes detections only, got 'gt:nms=0.5'"),
             ("areas=masks", "repair 'areas' changes ground truth only"),
@@ -255,7 +255,7 @@ def test_every_repair_has_a_function() -> None:
         assert kind.title
 
 
-@pytest.mark.parametrize("fmt", ["yxyx", "yxhw", "yxwh", "xxyy", "cxcywh"])
+@pytest.mark.parametrize("fmt", ["yxyx", "yxhw", "yxwh", "xyhw", "xxyy", "cxcywh"])
 def test_repaired_boxes_can_be_evaluated(fmt: str) -> None:
     gt, dt = data_of(np.full((12, 4), 50.0), np.tile([10.0, 20, 400, 470], (12, 1)))
     if fmt == "xxyy":

@@ -31,6 +31,7 @@ LAYOUTS = {
     "cxcywh": "[centre x, centre y, width, height]",
     "yxhw": "[y, x, height, width]",
     "yxwh": "[y, x, width, height]",
+    "xyhw": "[x, y, height, width]",
     "xxyy": "[x1, x2, y1, y2]",
 }
 """The numbers of a box in other formats than COCO's ``[x, y, width, height]``, in words."""

@@ -222,7 +222,7 @@ _HERE = "ioukit.checks.repairs"
 
 for _kind in (
     RepairKind(
-        "boxes", "xyxy, yxyx, cxcywh, yxhw, yxwh or xxyy", "boxes are read in this format, not as xywh",
+        "boxes", "xyxy, yxyx, cxcywh, yxhw, yxwh, xyhw or xxyy", "boxes are read in this format, not as xywh",
         f"{_HERE}.boxes:read_as", _BOTH, by_image=True,
     ),
     RepairKind(
