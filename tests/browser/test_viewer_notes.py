@@ -138,6 +138,7 @@ def test_the_image_of_a_note_that_is_being_written_may_change(visits: Visits, fi
 
 def test_a_note_on_its_way_is_shown_to_who_comes_back(visits: Visits, file: Path) -> None:
     page = visits.open(visits.serve(EVALUATION, notes=file), "sort=position#image=0")
+    until(page, "() => document.querySelector('#large-title').textContent !== ''")
     title, held = page.locator("#large-title").text_content(), list[Any]()
     page.route("**/notes*", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
     page.locator(".note-text").fill("of the first image")
