@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -71,24 +72,38 @@ class ClassClusters:
                 yield weights[start : start + step, self._images]
 
 
-def differing_clusters(
-    tables: Iterable[MatchTable], groups: ImageGroups
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """(K, C) whether two models differ in the detections of each class on each cluster, and whether there are any.
+class Differing(NamedTuple):
+    """Where two models differ: in the detections of a class on a cluster."""
+
+    classes: npt.NDArray[np.intp]
+    """(D,) the class of each difference."""
+    clusters: npt.NDArray[np.intp]
+    """(D,) its cluster."""
+    places: int
+    """How many classes on clusters have detections of any of the two."""
+
+
+def differing_clusters(tables: Iterable[MatchTable], groups: ImageGroups) -> Differing:
+    """Where two models differ.
 
     Detections are alike if all that numbers are made of is equal: scores, overlaps with matched objects, and bits. The
-    sums of their hashes are compared, of each class on each cluster.
+    sums of their hashes are compared, of each class on each cluster. Most classes are on few clusters, so there is no
+    table of all of both.
     """
-    sums = []
-    for table in tables:
+    cells, hashes = [], []
+    for sign, table in zip((1, -1), tables, strict=True):
         rows, pairs = table.detections, table.pairs
-        cell = table.evaluated_category(rows.category).astype(np.int64) * groups.num_clusters
+        cell = table.evaluated_category(rows.category).astype(np.intp) * groups.num_clusters
         cell += groups.cluster[rows.image]
-        found = np.zeros(len(table.evaluated) * groups.num_clusters, np.uint64)
-        np.add.at(found, cell, _hashes(rows.score, rows.matched, rows.ignored, rows.special, rows.outside, rows.angle))
-        np.add.at(found, cell[pairs.detection], _hashes(pairs.iou, pairs.matched))
-        sums.append(found.reshape(-1, groups.num_clusters))
-    return sums[0] != sums[1], (sums[0] != 0) | (sums[1] != 0)
+        of_pairs = _hashes(pairs.iou, pairs.matched)
+        of_rows = _hashes(rows.score, rows.matched, rows.ignored, rows.special, rows.outside, rows.angle)
+        cells += [cell, cell[pairs.detection]]
+        hashes += [one if sign > 0 else np.uint64(0) - one for one in (of_rows, of_pairs)]
+    places, at = np.unique(np.concatenate(cells), return_inverse=True)
+    sums = np.zeros(len(places), np.uint64)
+    np.add.at(sums, at.reshape(-1), np.concatenate(hashes))
+    differ = places[sums != 0]
+    return Differing(differ // groups.num_clusters, differ % groups.num_clusters, len(places))
 
 
 def _hashes(values: Floats, *bits: npt.NDArray[np.generic] | None) -> npt.NDArray[np.uint64]:

@@ -245,11 +245,12 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
     reached, drawn = np.zeros(len(observed), np.int64), []
     # Clusters on which the models do not differ stay: to swap them would only move the ranks of their detections.
     tables = tuple(one.matches for one in evidence.evaluations)
-    differs, any_there = differing_clusters(tables, groups)
-    some: npt.NDArray[np.bool_] = np.logical_or.reduce(differs, axis=0)
+    differs = differing_clusters(tables, groups)
+    some = np.zeros(groups.num_clusters, np.bool_)
+    some[differs.clusters] = True
     # Models that are alike in most of what they find have scores on one scale, and ranks would move.
-    both = interleave(*tables, same_scale=bool(2 * np.count_nonzero(differs) < np.count_nonzero(any_there)))
-    count, of_classes = int(some.sum()), np.count_nonzero(differs, axis=1)
+    both = interleave(*tables, same_scale=2 * len(differs.classes) < differs.places)
+    count, of_classes = int(some.sum()), np.bincount(differs.classes, minlength=len(tables[0].evaluated))
     differing = np.where(numbers.classes < 0, count, of_classes[numbers.classes])
     every = all_if_few and 2**count - 1 <= permutations
     made = min(ways_to_swap(groups), permutations) if all_if_few else permutations
