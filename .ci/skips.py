@@ -1,6 +1,6 @@
 """Which tests skipped, read from the JUnit files that pytest writes.
 
-python .ci/skips.py files REPORT          the files of tests that skipped, and that another environment may run
+python .ci/skips.py tests REPORT          the tests that skipped, and that another environment may run
 python .ci/skips.py check REPORT ...      fails if a test skipped in every report, for a reason that ALLOWED lacks
 """
 
@@ -69,10 +69,13 @@ def file_of(name: str) -> str:
     raise SystemExit(f"the report names the test {name}, and there is no file of it here")
 
 
-def list_files(report: Report) -> int:
-    """Prints the files of tests that skipped and may not skip everywhere."""
-    for file in sorted({file_of(name) for name, why in report.skipped.items() if not is_allowed(why)}):
-        print(file)
+def list_tests(report: Report) -> int:
+    """Prints what pytest calls the tests that skipped and may not skip everywhere, each on a line."""
+    for name in sorted(name for name, why in report.skipped.items() if not is_allowed(why)):
+        file = file_of(name)
+        inside, _, test = name.removeprefix(file.removesuffix(".py").replace("/", ".")).partition("::")
+        # A file that skipped as a whole is the name of its module.
+        print("::".join([file, *filter(None, inside.split(".")), test]) if test else file)
     return 0
 
 
@@ -99,8 +102,8 @@ def check(reports: list[Report]) -> int:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["files", path]:
-            sys.exit(list_files(Report(path)))
+        case ["tests", path]:
+            sys.exit(list_tests(Report(path)))
         case ["check", *paths] if paths:
             sys.exit(check([Report(path) for path in paths]))
         case _:

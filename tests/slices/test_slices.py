@@ -194,6 +194,7 @@ def test_ranges_of_whole_numbers_do_not_seem_to_overlap(
         ("wether", None, "no column 'wether'; did you mean 'weather'"),
         ("wether == 'a'", None, "no column 'wether'; did you mean 'weather'"),
         ("1 < 2", None, "names no column"),
+        ("weather, size", None, "'weather, size' names 2 columns: ask for each by itself"),
         ("speed >", None, "expected a name"),
         ("area", {"area": [2, 1]}, "at least two rising numbers"),
         ("area", {"area": 0}, "from 1 to 50, got 0"),

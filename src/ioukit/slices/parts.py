@@ -74,6 +74,9 @@ def parts_of(scene: Scene, by: str | Expression, bins: Bins | None = None) -> li
         return list(_of_column(scene, scene.columns["area"], SIZE, ranges))
     if isinstance(by, str) and by.isidentifier():
         scene.column(by)  # raises the error with similar names
+    listed = str(by).split(",")
+    if len(listed) > 1 and all(one.strip() == SIZE or one.strip() in scene.columns for one in listed):
+        raise ValueError(f"{by!r} names {len(listed)} columns: ask for each by itself")
     return [_of_condition(scene, Expression(by) if isinstance(by, str) else by)]
 
 
