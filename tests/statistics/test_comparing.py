@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.comparison.words import verdict
 from ioukit.evaluation import Evaluation, MatchTable
+from ioukit.evaluation.protocols import CROWDHUMAN, FROC, WIDER_FACE
 from ioukit.statistics import (
     ClassDifference,
     Comparison,
@@ -602,3 +603,61 @@ def test_few_images_are_swapped_in_every_way(images: int) -> None:
     reached = ~(np.abs(second - first) < abs(found[0]["AP"].difference) - 1e-9)
     assert [one["AP"].p_value for one in found] == [float(np.mean(reached))] * 2
     assert compare(a, b, keys="AP", replicates=2, permutations=2**images - 2).permutations == 2**images - 2
+
+
+def test_measures_of_more_than_the_order_in_a_class_are_exchanged_as_they_are() -> None:
+    """Beside every exchange of detections written out: JI and WIDER FACE read scores, a pooled FROC orders classes."""
+    rng, images, classes = np.random.default_rng(4), 6, 3
+    rows = np.repeat(np.arange(1, images + 1), 5)
+    boxes = np.concatenate([rng.uniform(0, 400, (len(rows), 2)), rng.uniform(30, 90, (len(rows), 2))], axis=1)
+    truth = GroundTruth.from_arrays(
+        image_ids=rows, category_ids=1 + rng.integers(0, classes, len(rows)), boxes=boxes,
+        images=np.arange(1, images + 1), sizes=np.full((images, 2), 500),
+        flags={name: np.ones(len(rows), bool) for name in ("easy", "medium", "hard")},
+    )  # fmt: skip
+    label = truth.category_ids
+
+    def drawn(scale: float) -> Detections:
+        wrong = rng.permutation(len(rows))[:10]
+        place = boxes + rng.normal(0, 4, boxes.shape)
+        place[wrong, :2] += 300
+        # The first class has higher scores than all others.
+        scores = (0.3 + 0.4 * rng.random(len(rows)) + 0.3 * (label == 1)) ** scale
+        return Detections.from_arrays(image_ids=rows, category_ids=label, boxes=place, scores=scores)
+
+    for protocol, ordered, scale in ((CROWDHUMAN, False, 1.0), (WIDER_FACE, False, 1.0), (FROC, True, 3.0)):
+        sides = [drawn(1.0), drawn(scale)]
+        found = compare(*(evaluate(truth, side, protocol=protocol) for side in sides), **{**FEW, "permutations": 63})
+        # Of which the models have scores on different scales, the order among all of a model is exchanged.
+        places = [
+            (1 + np.argsort(np.argsort(side.scores))) / (1 + len(rows)) if ordered else side.scores for side in sides
+        ]
+        differences = []
+        for swapped in itertools.product([False, True], repeat=images):
+            of_b = np.array(swapped)[rows - 1]
+            values = []
+            for other in (of_b, ~of_b):
+                taken = Detections.from_arrays(
+                    image_ids=rows, category_ids=label, boxes=np.where(other[:, None], sides[1].boxes, sides[0].boxes),
+                    scores=np.where(other, places[1], places[0]),
+                )  # fmt: skip
+                values.append(evaluate(truth, taken, protocol=protocol).summary)
+            differences.append({key: values[1][key] - values[0][key] for key in values[0]})
+        for one in found.differences:
+            sizes = np.abs([each[one.key] for each in differences])
+            assert sizes[0] == pytest.approx(abs(one.difference), abs=1e-12)
+            assert one.p_value == np.mean(sizes >= abs(one.difference) - 1e-9), (protocol.name, one.key)
+
+
+def test_a_difference_without_any_spread_says_so_unless_the_models_are_alike() -> None:
+    truth = ground_truth(1, images=30)
+    perfect = Detections.from_arrays(
+        image_ids=truth.image_ids, category_ids=truth.category_ids, boxes=truth.boxes, scores=np.full(len(truth), 0.9)
+    )
+    other = dataclasses.replace(perfect, scores=np.linspace(0.5, 0.9, len(perfect)))
+    models = [evaluate(truth, one) for one in (perfect, other)]
+    (one,) = compare(*models, keys="AP50", **FEW).differences
+    assert (one.difference, one.low, one.high) == (0, 0, 0)
+    assert one.warnings == ("no image changes the number, so its error is unknown",)
+    (same,) = compare(models[0], models[0], keys="AP50", **FEW).differences
+    assert same.warnings == ()

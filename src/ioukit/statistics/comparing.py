@@ -16,7 +16,6 @@ from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count, check_result
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
-from ioukit.statistics.class_clusters import differing_clusters
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import ROUNDING, adjust_p_values, stepped_down
 from ioukit.statistics.detectable import (
@@ -245,7 +244,7 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
     reached, drawn = np.zeros(len(observed), np.int64), []
     # Clusters on which the models do not differ stay: to swap them would only move the ranks of their detections.
     tables = tuple(one.matches for one in evidence.evaluations)
-    differs = differing_clusters(tables, groups)
+    differs = evidence.differing
     some = np.zeros(groups.num_clusters, np.bool_)
     some[differs.clusters] = True
     # Models that are alike in most of what they find have scores on one scale, and ranks would move.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from ioukit._array_types import Positions
 from ioukit.evaluation import DetectionRows, MatchTable
+from ioukit.evaluation.protocols.measures import OF_CURVES
 
 
 def repeat_images(table: MatchTable, counts: npt.ArrayLike) -> MatchTable:
@@ -75,8 +77,10 @@ def interleave(a: MatchTable, b: MatchTable, *, same_scale: bool = False) -> Mat
     """One table of two tables of the same images: image ``i`` of ``a`` is image ``2 i``, that of ``b`` is ``2 i + 1``.
 
     With the image weights ``(1 - swap, swap)``, it is the data set in which the detections of ``a`` on some images are
-    those of ``b``. Permutation tests need that. Two models may have scores on different scales, and no measure depends
-    on the scale. So each detection gets its rank among those of its model and class in the place of the score.
+    those of ``b``. Permutation tests need that. Two models may have scores on different scales, and most measures
+    depend on the order of the scores alone. So each detection gets its rank among those of its model and class in the
+    place of the score; where a measure ranks the detections of all classes together, among all those of its model.
+    Measures that read scores at thresholds, such as CrowdDet's Jaccard index, need the scores: they stay.
 
     Args:
         a: The matches of the first model.
@@ -92,15 +96,22 @@ def interleave(a: MatchTable, b: MatchTable, *, same_scale: bool = False) -> Mat
             f"the tables must have the same images, got {len(a.image_ids):,} and {len(b.image_ids):,} images"
             + (" with other ids" if len(a.image_ids) == len(b.image_ids) else "")
         )
-    ids = np.arange(len(a.image_ids)) * 2
-    sides = (a, b) if same_scale else (dataclasses.replace(one, detections=_ranked(one.detections)) for one in (a, b))
+    ids, protocol = np.arange(len(a.image_ids)) * 2, a.protocol
+    sides: Iterable[MatchTable] = (a, b)
+    if not same_scale and not protocol.reads_scores:
+        pooled = any(one.pooled and one.quantity in OF_CURVES for one in protocol.measures)
+        sides = (dataclasses.replace(one, detections=_ranked(one.detections, pooled)) for one in sides)
     return MatchTable.merge([dataclasses.replace(one, image_ids=ids + at) for at, one in enumerate(sides)])
 
 
-def _ranked(rows: DetectionRows) -> DetectionRows:
-    """The rows with ranks as scores: 0 for the highest score of a class, then -1, -2, ...; equal for equal scores."""
-    order = np.lexsort((-rows.score, rows.category))
-    category, score = rows.category[order], rows.score[order]
+def _ranked(rows: DetectionRows, pooled: bool) -> DetectionRows:
+    """The rows with ranks as scores: 0 for the highest score, then -1, -2, ...; equal for equal scores.
+
+    The ranks are those among the detections of a class; if pooled, among those of all classes.
+    """
+    group = np.zeros_like(rows.category) if pooled else rows.category
+    order = np.lexsort((-rows.score, group))
+    category, score = group[order], rows.score[order]
     place = np.arange(len(order))
     other_class = np.append(True, category[1:] != category[:-1])[: len(order)]
     other_score = other_class | np.append(True, score[1:] != score[:-1])[: len(order)]

@@ -144,6 +144,11 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
         return self.integral == "trapezoid_from_first"
 
     @property
+    def reads_scores(self) -> bool:
+        """Whether a number depends on the scores themselves: it reads them at thresholds, and not their order alone."""
+        return self.integral == "score_steps" or any(measure.quantity == "JI" for measure in self.measures)
+
+    @property
     def caps_one_class_by_image(self) -> bool:
         """Whether all categories count as one, and the cap those of an image: ranks are by score, not by category."""
         return self.class_agnostic and self.cap_scope == "image"
