@@ -19,7 +19,16 @@ from support.paths import ROOT
 HOLES = {
     "side": ("detections", "ground_truth"),
     "repair.side": ("detections", "ground_truth"),
-    "place.code": (*TURNS, "other_sides", "moved", "end_elsewhere", "turned", "crosswise"),
+    "place.code": (
+        *TURNS,
+        "other_sides",
+        "moved",
+        "turned",
+        "crosswise",
+        "begin_elsewhere",
+        "end_elsewhere",
+        "begin_and_end_elsewhere",
+    ),
     "how": ("percent", "logits"),
     "how.replace('-', '_')": ("other_sense", "degrees", "radians", "quarter_turn"),
     "name": ("detections", "annotations"),

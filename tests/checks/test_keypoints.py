@@ -283,14 +283,14 @@ class TestRepairs:
         assert after is not None
         assert np.allclose(after.boxes, dt.boxes + np.array([5.0, 0.0, 0.0, 0.0]))
 
-    @pytest.mark.parametrize("value", ["3", "a,b", "nan,0"])
-    def test_ends_need_two_numbers(self, value: str) -> None:
+    @pytest.mark.parametrize("value", ["3", "a,b,c,d", "nan,0,0,0", "1,2,3"])
+    def test_edges_need_four_numbers(self, value: str) -> None:
         gt, dt = people(0)
-        with pytest.raises(ValueError, match="repair 'ends' takes X,Y in pixels"):
-            repaired(gt, dt, [f"ends={value}"])
+        with pytest.raises(ValueError, match="repair 'edges' takes LEFT,TOP,RIGHT,BOTTOM in pixels"):
+            repaired(gt, dt, [f"edges={value}"])
 
     def test_ends_do_not_go_before_the_beginning(self) -> None:
         gt, dt = people(0)
-        after = repaired(gt, dt, ["ends=-1000,+2"])[1]
+        after = repaired(gt, dt, ["edges=0,0,-1000,+2"])[1]
         assert after is not None
         assert np.allclose(after.boxes, np.column_stack([dt.boxes[:, :2], 0 * dt.boxes[:, 2], dt.boxes[:, 3] + 2]))

@@ -518,26 +518,11 @@ def test_the_nearest_name_of_a_class_is_named(tmp_path: Path, wrong: str) -> Non
     assert finding.suspicion.repair is None
 
 
-class TestEnds:
-    """Boxes that begin in the right place and end elsewhere are no boxes of a larger image, and the reverse."""
-
-    @pytest.mark.parametrize("seed", range(3))
-    @pytest.mark.parametrize("more", [4.0, 8.0, 12.0])
-    def test_a_stride_too_much(self, seed: int, more: float) -> None:
-        gt, dt = scene(seed, 120, found=0.9)
-        checked = check(gt, other(dt, boxes=np.add(dt.boxes, [0, 0, more, more])))
-        assert harmful(checked) == ["detections_end_elsewhere"]
-        (repair,) = checked.repairs
-        x, y = map(float, repair.removeprefix("ends=").split(","))
-        assert [x, y] == pytest.approx([-more, -more], abs=1)
-        (finding,) = [one for one in checked if one.harmful]
-        assert finding.after == pytest.approx(check(gt, dt).summary["AP"], abs=0.02)
-
-    @pytest.mark.parametrize("seed", range(3))
-    @pytest.mark.parametrize("factor", [0.96, 1.03, 1.1])
-    def test_a_larger_image(self, seed: int, factor: float) -> None:
-        gt, dt = scene(seed, 120, found=0.9)
-        assert harmful(check(gt, other(dt, boxes=dt.boxes * factor)))[:1] == ["other_image_size"]
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("factor", [0.96, 1.03, 1.1])
+def test_a_larger_image(seed: int, factor: float) -> None:
+    gt, dt = scene(seed, 120, found=0.9)
+    assert harmful(check(gt, other(dt, boxes=dt.boxes * factor)))[:1] == ["other_image_size"]
 
 
 def test_a_threshold_that_misses_few_objects() -> None:

@@ -59,11 +59,12 @@ FAULTS = (
         "`--repair network=MODE:SIZE`, after `--repair boxes=FORMAT` if both are wrong",
     ),
     Fault(
-        "Width and height with a pixel or a stride too much",
-        ("*_end_elsewhere",),
-        "AP at high IoU too low",
-        "Boxes begin where objects do, and end elsewhere",
-        "`--repair ends=X,Y`",
+        "Boxes that begin or end some pixels from where they should, or with a margin on all sides",
+        ("*_begin_elsewhere", "*_end_elsewhere", "*_begin_and_end_elsewhere"),
+        "AP too low, most of small objects",
+        "Edges lie apart from those of the other side by so many pixels, not by a part of the box; areas, masks and "
+        "borders of images tell which side is wrong",
+        "`--repair edges=LEFT,TOP,RIGHT,BOTTOM`",
     ),
     Fault(
         "Boxes of a turned or mirrored image, or of half the size",

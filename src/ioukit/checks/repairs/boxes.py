@@ -66,9 +66,13 @@ def with_sides(boxes: FloatArray, factor: float) -> FloatArray:
     return np.concatenate([boxes[:, :2] + (boxes[:, 2:] - sides) / 2, sides], axis=1)
 
 
-def with_ends(boxes: FloatArray, x: float, y: float) -> FloatArray:
-    """(N, 4) xywh that begin where they did and end so many pixels further right and down; no side is below 0."""
-    return np.concatenate([boxes[:, :2], np.maximum(boxes[:, 2:] + np.array([x, y]), 0.0)], axis=1)
+def with_edges(boxes: FloatArray, shifts: FloatArray) -> FloatArray:
+    """(N, 4) xywh whose left, top, right and bottom edges lie so many pixels further right and down.
+
+    No side is below 0.
+    """
+    begin, end = shifts[:2], shifts[2:]
+    return np.concatenate([boxes[:, :2] + begin, np.maximum(boxes[:, 2:] + end - begin, 0.0)], axis=1)
 
 
 def moved(boxes: FloatArray, x: float, y: float) -> FloatArray:
@@ -177,27 +181,27 @@ def with_other_sides(data: Data, repair: Repair) -> Data:
     return _with_boxes(data, side, repair.rows(side.image_labels()), with_sides(side.boxes, factor))
 
 
-def move_ends(data: Data, repair: Repair) -> Data:
-    """Makes boxes end further right and down."""
+def move_edges(data: Data, repair: Repair) -> Data:
+    """Moves the left, top, right and bottom edges of boxes."""
     side = data.of(repair.side)
-    boxes = with_ends(side.boxes, *_pixels(repair))
+    boxes = with_edges(side.boxes, _pixels(repair, 4))
     return _with_boxes(data, side, repair.rows(side.image_labels()), boxes)
 
 
-def _pixels(repair: Repair) -> tuple[float, float]:
-    """The numbers of a value X,Y."""
+def _pixels(repair: Repair, count: int) -> FloatArray:
+    """The numbers of a value such as X,Y."""
     try:
-        x, y = map(float, repair.value.split(","))
+        numbers = np.array([float(part) for part in repair.value.split(",")])
     except ValueError:
         raise repair.wrong_value() from None
-    if not np.isfinite([x, y]).all():
+    if len(numbers) != count or not np.isfinite(numbers).all():
         raise repair.wrong_value()
-    return x, y
+    return numbers
 
 
 def move(data: Data, repair: Repair) -> Data:
     """Moves boxes to the right and down, and rotated boxes, polygons and keypoints with them."""
-    x, y = _pixels(repair)
+    x, y = _pixels(repair, 2).tolist()
     side = with_points(data, repair, lambda boxes, _: moved(boxes, x, y))
     rows = repair.rows(side.image_labels())
     moving = {name: column for name, column in side.regions.items() if name in MOVED}

@@ -246,8 +246,8 @@ for _kind in (
         f"{_HERE}.boxes:move", _BOTH, by_image=True,
     ),
     RepairKind(
-        "ends", "X,Y in pixels, such as -8,-8", "boxes end further to the right and down, and begin where they did",
-        f"{_HERE}.boxes:move_ends", _BOTH, by_image=True,
+        "edges", "LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,-8,-8", "edges of boxes are moved to the right and down",
+        f"{_HERE}.boxes:move_edges", _BOTH, by_image=True,
     ),
     RepairKind(
         "angles", "other-sense, degrees, radians or quarter-turn", "angles of rotated boxes are read in another way",

@@ -9,6 +9,7 @@ import numpy as np
 from ioukit.checks.case import MATCH
 from ioukit.checks.repairs.boxes import FORMATS, MODES, as_xywh, on_image, unit_scales
 from ioukit.checks.repairs.repair import Repair
+from ioukit.checks.rules.edges import is_loose
 from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -85,7 +86,7 @@ def frames(case: Case) -> Iterator[Suspicion]:
             others = [one.gain for one in (alone, best and best.reading) if one is not None]
             if both.reading.gain > BOTH * max(others, default=0.0):
                 best = both
-    if best is not None:
+    if best is not None and not (best.reading.before >= MATCH and is_loose(case, now)):
         yield _suspicion(case, best)
 
 

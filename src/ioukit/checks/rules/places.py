@@ -7,14 +7,16 @@ that were resized for the network (``frames.py``).
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.checks.case import MATCH, different, most_by_chance, pairwise_iou
-from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_ends, with_sides
+from ioukit.checks.case import different, most_by_chance, pairwise_iou
+from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_edges, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.rules.edges import Shift, shift_of, within_a_step, wrong_side
 from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -36,11 +38,13 @@ FEWEST, FEWEST_IMAGES, LEAST_SHARE = 6, 10, 0.03
 SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
 OTHER_SIZE = 0.15  # of the logarithm of a side; a detector may draw all boxes a little too large
 OFFSET_BIN, MOST_OFFSETS = 8.0, 3  # pixels, and how many offsets are tried
-BEGIN, END = 0.3, 0.03  # how far boxes begin apart, of how far they end apart; and that, of a side
 FAR = 0.1  # of a side: an offset of all boxes that is worth a try
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
 MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
 BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 100
+
+LOOSE = 1.5  # boxes that are so many times too large, or less, can be those of a weak detector
+EITHER_SIDE = ("moved", "edges", "sides")  # repairs that put either side where the other one is
 
 WORDS = {
     "hflip": "the mirror image (left and right)",
@@ -77,20 +81,41 @@ def places(case: Case) -> Iterator[Suspicion]:
     if case.iou_type != "bbox" or not len(case.fewer_pairs.objects):
         return
     now = case.overlaps_of(case.detections.boxes, pairs=case.fewer_pairs)
-    found: list[Suspicion] = []
+    shift = shift_of(case, now)
+    if shift is not None and within_a_step(case, shift.pixels):
+        shift = None
+    at_other_places: dict[Side, tuple[Suspicion, _Place]] = {}
     for side in NAMES:
         tried = [
             _Tried(place, case.overlaps_of(place.boxes, side, pairs=case.fewer_pairs))
-            for place in _places(case, side, now)
+            for place in _places(case, side, now, shift)
         ]
-        found += _of_images(case, side, now, tried) or _of_rows(case, side, now, tried)
-    # If both sides can be moved, nothing tells which is wrong. Then it is the detections that are moved back.
-    both = {"detections_moved", "ground_truth_moved"} <= {one.code for one in found}
-    yield from (one for one in found if not (both and one.code == "ground_truth_moved"))
+        of_images = _of_images(case, side, now, tried)
+        if of_images is None:
+            yield from _of_rows(case, side, now, tried)
+        else:
+            at_other_places[side] = of_images
+    yield from _of_one_side(case, at_other_places)
     yield from _of_other_images(case)
 
 
-def _places(case: Case, side: Side, now: FloatArray) -> Iterator[_Place]:
+def _of_one_side(case: Case, found: dict[Side, tuple[Suspicion, _Place]]) -> Iterator[Suspicion]:
+    """The suspicions, one where either side can be put where the other one is: of the side that is wrong.
+
+    AP does not tell it, as larger boxes overlap more. If nothing does, it is the detections that are moved back.
+    """
+    if len(found) < 2 or len({place.repair and place.repair[0] for _, place in found.values()} & set(EITHER_SIDE)) != 1:
+        yield from (suspicion for suspicion, _ in found.values())
+        return
+    side = wrong_side(case, {each: place.boxes for each, (_, place) in found.items()})
+    suspicion, _ = found[side or "detections"]
+    if side is None:
+        said = f"{suspicion.message}. It may as well be the boxes of the ground truth that are at another place"
+        suspicion = dataclasses.replace(suspicion, message=said)
+    yield suspicion
+
+
+def _places(case: Case, side: Side, now: FloatArray, shift: Shift | None) -> Iterator[_Place]:
     boxes = case.data.of(side).boxes
     sizes = case.sizes if side == "detections" else case.object_sizes
     if not np.isnan(sizes).any():
@@ -102,9 +127,8 @@ def _places(case: Case, side: Side, now: FloatArray) -> Iterator[_Place]:
     for x, y in _offsets(case, side, now):
         what = f"are moved by {x:+g}, {y:+g} pixels"
         yield _Place("moved", what, moved(boxes, x, y), ("moved", f"{x:+g},{y:+g}"))
-    for x, y in _ends(case, now) if side == "detections" else ():
-        what = f"end {x:+g}, {y:+g} pixels from where they do"
-        yield _Place("end_elsewhere", what, with_ends(boxes, x, y), ("ends", f"{x:+g},{y:+g}"))
+    if shift is not None and shift.tells:
+        yield _edges(boxes, side, shift)
     if side == "ground_truth":  # tools that turn a box about its first corner, or about its centre
         (x, y, width, height), centre = boxes.T, "are turned by 90 degrees about their"
         yield _Place("turned", f"{centre} first corner", np.stack([x - height, y, height, width], axis=1), None)
@@ -143,22 +167,17 @@ def _factors(case: Case, side: Side) -> list[float]:
     return [float(f"{np.exp(np.median(near)):.2g}")] if smooth[at] >= FEWEST else []
 
 
-def _ends(case: Case, now: FloatArray) -> list[tuple[float, float]]:
-    """By how much detections end too early that begin where objects do, as where a pixel or a stride was added.
-
-    Boxes that are moved, resized or too large around their centres do not begin there.
-    """
-    close = now >= MATCH
-    if close.sum() < FEWEST:
-        return []
-    found = case.detections.boxes[case.fewer_pairs.detections[close]]
-    apart = case.ground_truth.boxes[case.fewer_pairs.objects[close]] - found
-    begin, end = np.median(apart[:, :2], axis=0), np.median(apart[:, :2] + apart[:, 2:], axis=0)
-    alone = (np.abs(begin) <= BEGIN * np.abs(end)).all() and (
-        np.abs(end) >= END * np.median(found[:, 2:], axis=0)
-    ).all()
-    x, y = end.round(1).tolist()
-    return [(x, y)] if alone else []
+def _edges(boxes: FloatArray, side: Side, shift: Shift) -> _Place:
+    """The boxes of a side with their edges where those of the other side are."""
+    pixels = 0.0 + (shift.pixels if side == "detections" else -shift.pixels)  # no -0
+    begin, end = (f"{x:+g}, {y:+g}" for x, y in pixels.reshape(2, 2).tolist())
+    which = [name for name, two in zip(("begin", "end"), pixels.reshape(2, 2), strict=True) if two.any()]
+    said = " and ".join(f"{name} {begin if name == 'begin' else end}" for name in which)
+    what = f"{said} pixels from where they do"
+    if shift.grows:
+        what += ", which makes them " + ("larger" if (pixels[:2] < pixels[2:]).any() else "smaller")
+    value = ",".join(f"{each:+g}" for each in pixels.tolist())
+    return _Place(f"{'_and_'.join(which)}_elsewhere", what, with_edges(boxes, pixels), ("edges", value))
 
 
 def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float]]:
@@ -197,7 +216,7 @@ def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float
     return found
 
 
-def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:
+def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> tuple[Suspicion, _Place] | None:
     """The best place that is right for all images, or for some."""
     best: tuple[Reading, _Place] | None = None
     for place, then in tried:
@@ -209,7 +228,7 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
         ):
             best = reading, place
     if best is None:
-        return []
+        return None
     reading, place = best
     images = None if reading.images is None else case.labels(reading.images)
     repair = None if place.repair is None else Repair(*place.repair, side, images)
@@ -218,13 +237,19 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
     rows = len(labels) if images is None else int(np.isin(labels, np.array(images, labels.dtype)).sum())
     # A repair must raise AP by itself: larger boxes on both sides overlap more, whatever is right. An offset does not.
     certain = repair is None or repair.name == "moved"
-    return [Suspicion(
-        f"{side}_{place.code}", "likely" if certain else "possible",
+    said = (
         f"the boxes of the {NAMES[side]}{where} match if they {place.what}: the objects' mean IoU with their best "
-        f"detection is then {reading.after:.2f} instead of {reading.before:.2f}",
-        rows, len(labels), f"write the boxes of the {NAMES[side]} as they are on the image", examples(images or ()),
-        images or (), repair, least_gain=0.001 if certain else 0.01,
-    )]  # fmt: skip
+        f"detection is then {reading.after:.2f} instead of {reading.before:.2f}"
+    )
+    if repair is not None and repair.name == "sides" and 1 / LOOSE <= float(repair.value) <= LOOSE:
+        said += ". A weak detector draws such boxes, too"
+        repair = None
+    suspicion = Suspicion(
+        f"{side}_{place.code}", "likely" if certain else "possible", said, rows, len(labels),
+        f"write the boxes of the {NAMES[side]} as they are on the image", examples(images or ()), images or (), repair,
+        least_gain=0.001 if certain else 0.01,
+    )  # fmt: skip
+    return suspicion, place
 
 
 def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:
