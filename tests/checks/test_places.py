@@ -138,6 +138,28 @@ def test_what_squares_do_not_tell_is_said(order: list[int]) -> None:
     assert "Read as [y, x, width, height], they match about as well" in said.suspicion.message
 
 
+@pytest.mark.parametrize("fmt", ["yxyx", "yxhw", "yxwh", "xyhw", "xxyy"])
+@pytest.mark.parametrize(("side", "part"), [("detections", "all"), ("ground_truth", "all"), ("detections", "half")])
+def test_fractions_in_another_order_are_found(fmt: str, side: str, part: str) -> None:
+    """As TensorFlow writes them: fractions of the height come first."""
+    data: Any = FOUND if side == "detections" else TRUTH
+    x, y, width, height = (data.boxes / np.tile(sizes_of(data), 2)).T
+    columns = {
+        "yxyx": (y, x, y + height, x + width),
+        "yxhw": (y, x, height, width),
+        "yxwh": (y, x, width, height),
+        "xyhw": (x, y, height, width),
+        "xxyy": (x, x + width, y, y + height),
+    }[fmt]
+    wrong = with_boxes(data, np.column_stack(columns), None if part == "all" else half_of_the_images())
+    checked = check(*((TRUTH, wrong) if side == "detections" else (wrong, FOUND)))
+    (finding,) = (one for one in checked if one.harmful)
+    assert finding.code == f"{side}_are_fractions_{fmt}"
+    assert finding.after == pytest.approx(RIGHT, abs=1e-6)
+    prefix, file = "gt:" if side == "ground_truth" else "", "" if part == "all" else "@FILE"
+    assert checked.repairs == (f"{prefix}boxes={fmt}{file}", f"{prefix}units=fractions{file}")
+
+
 @pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
 def test_detections_of_other_images_are_found(share: float) -> None:
     rng = np.random.default_rng(3)

@@ -30,13 +30,20 @@ FORMATS = ("xyxy", "yxyx", "cxcywh", "yxhw", "yxwh", "xyhw", "xxyy")
 TURNS = ("hflip", "vflip", "rot90", "rot180", "rot270")
 MOVED = ("RotatedBoxes", "Polygons")
 """The regions that are moved with their boxes, and keypoints are. Masks stay."""
-_ORDERS = {"yxyx": [1, 0, 3, 2], "yxhw": [1, 0, 3, 2], "yxwh": [1, 0, 2, 3], "xyhw": [0, 1, 3, 2], "xxyy": [0, 2, 1, 3]}
+ORDERS: dict[str, list[int]] = {
+    "yxyx": [1, 0, 3, 2],
+    "yxhw": [1, 0, 3, 2],
+    "yxwh": [1, 0, 2, 3],
+    "xyhw": [0, 1, 3, 2],
+    "xxyy": [0, 2, 1, 3],
+}
+"""Where the numbers of a format stand that is another one after its numbers are put in order."""
 
 
 def as_xywh(boxes: FloatArray, fmt: str) -> FloatArray:
     """(N, 4) xywh of numbers in one of `FORMATS`. Sides can be negative."""
-    if fmt in _ORDERS:
-        boxes = boxes[:, _ORDERS[fmt]]
+    if fmt in ORDERS:
+        boxes = boxes[:, ORDERS[fmt]]
     known: BoxFormat = "cxcywh" if fmt == "cxcywh" else "xywh" if fmt in ("yxhw", "yxwh", "xyhw") else "xyxy"
     return convert(boxes, known, "xywh")
 

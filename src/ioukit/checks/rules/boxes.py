@@ -11,7 +11,7 @@ from ioukit._words_and_colours import percent
 from ioukit.checks import diagnose
 from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
 from ioukit.checks.diagnosis.boxes import LAYOUTS
-from ioukit.checks.repairs.boxes import FORMATS, as_pixels, as_xywh
+from ioukit.checks.repairs.boxes import FORMATS, ORDERS, as_pixels, as_xywh
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.readings import Reading, best_reading, holds
 from ioukit.checks.suspicion import Suspicion, examples
@@ -72,11 +72,17 @@ def of_ground_truth(case: Case) -> Iterator[Suspicion]:
 
 class _Candidate(NamedTuple):
     repairs: tuple[tuple[str, str], ...]
+    """In the order in which they work."""
     boxes: FloatArray
 
     @property
+    def values(self) -> list[str]:
+        """The unit before the format."""
+        return [value for _, value in sorted(self.repairs, reverse=True)]
+
+    @property
     def words(self) -> str:
-        return " and ".join(WORDS[value] for _, value in self.repairs)
+        return " and ".join(WORDS[value] for value in self.values)
 
 
 class _Best(NamedTuple):
@@ -174,7 +180,14 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
         pixels = np.where(small[:, None], as_pixels(boxes, np.nan_to_num(sizes, nan=1.0), "fractions"), boxes)
         yield _Candidate((("units", "fractions"),), pixels)
         for fmt in FORMATS:
-            yield _Candidate((("units", "fractions"), ("boxes", fmt)), as_xywh(pixels, fmt))
+            if fmt in ORDERS:  # fractions of the height come first there, or between those of the width
+                ordered = as_xywh(boxes, fmt)
+                there = np.where(
+                    small[:, None], as_pixels(ordered, np.nan_to_num(sizes, nan=1.0), "fractions"), ordered
+                )
+                yield _Candidate((("boxes", fmt), ("units", "fractions")), there)
+            else:
+                yield _Candidate((("units", "fractions"), ("boxes", fmt)), as_xywh(pixels, fmt))
     extent = np.nan_to_num(sizes.max(axis=1, initial=0))
     far: NDArray[np.bool_] = known & (np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * extent)
     if far.any():
@@ -203,7 +216,7 @@ def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:
             now, then = found[other].beyond
             if now < then:
                 message += f", but {then:,} of them reach beyond their images then, and {now:,} do now"
-    code = "_".join(value.replace("-", "_") for _, value in candidate.repairs)
+    code = "_".join(value.replace("-", "_") for value in candidate.values)
     return Suspicion(
         f"{side}_are_{code}", "likely", message, rows, len(data),
         f"read the boxes of the {NAMES[side]} as {what}", examples(images or ()), images or (),
