@@ -399,6 +399,59 @@ class TestRounded:
         assert "detections_cut" in suspected(gt, other(dt, boxes=rounded), "cuts")
 
 
+class TestRows:
+    """Objects in rows at a pitch, such as products on shelves or parts in trays: nothing was rounded or doubled."""
+
+    @staticmethod
+    def rows(seed: int, pitch: tuple[float, float], size: tuple[float, float], origin: tuple[float, float]) -> Pair:
+        rng = np.random.default_rng(seed)
+        across, down = int(900 / pitch[0]), int(700 / pitch[1])
+        places = np.stack(np.meshgrid(np.arange(across), np.arange(down)), axis=-1).reshape(-1, 2) * pitch + origin
+        boxes = np.tile(np.hstack([places, np.tile(size, (len(places), 1))]), (12, 1))
+        image = np.repeat(np.arange(12), len(places))
+        kinds = np.tile(np.arange(len(places)) // across % 3 + 1, 12)  # a class for each row
+        shared: dict[str, Any] = {"images": np.arange(12), "sizes": [[1000, 800]] * 12}
+        gt = GroundTruth.from_arrays(image_ids=image, category_ids=kinds, boxes=boxes, **shared)
+        hit = np.flatnonzero(rng.random(len(boxes)) < 0.9)
+        near = boxes[hit] + rng.normal(0, 0.03, (len(hit), 4)) * np.tile(size, 2)
+        return gt, Detections.from_arrays(
+            image_ids=image[hit], category_ids=kinds[hit], boxes=near, scores=rng.beta(6, 2, len(hit))
+        )
+
+    @pytest.mark.parametrize("seed", range(2))
+    @pytest.mark.parametrize(
+        ("pitch", "size", "origin"),
+        [((40, 120), (32, 96), (8, 16)), ((80, 80), (64, 64), (16, 8)), ((48, 96), (40, 80), (24, 0))],
+    )
+    def test_a_pitch_is_no_rounding(self, seed: int, pitch: Any, size: Any, origin: Any) -> None:
+        gt, dt = self.rows(seed, pitch, size, origin)
+        assert check(gt, dt).ok
+        assert check(gt).ok
+
+    @pytest.mark.parametrize("step", [8, 16])
+    def test_rounded_boxes_in_rows_are_found(self, step: int) -> None:
+        gt, dt = self.rows(0, (47, 121), (37, 93), (5, 7))
+        varied = gt.boxes + np.random.default_rng(1).normal(0, 6, gt.boxes.shape)
+        wrong = dataclasses.replace(gt, boxes=TestRounded.on_grid(dataclasses.replace(gt, boxes=varied), step))
+        assert "ground_truth_rounded" in harmful(check(wrong, dt))
+
+    @pytest.mark.parametrize("pitch", [8.0, 12.0])
+    def test_objects_one_behind_the_other_are_not_doubled(self, pitch: float) -> None:
+        gt, dt = self.rows(0, (pitch, 150), (80, 120), (5, 7))
+        checked = check(gt, dt)
+        assert "annotations_doubled" not in harmful(checked)
+        (note,) = [one for one in checked if one.code == "annotations_doubled"]
+        assert note.suspicion.message.endswith("in groups of more than 3: they may lie in rows")
+
+    @pytest.mark.parametrize("times", [2, 3])
+    def test_what_several_people_annotated_is_doubled(self, times: int) -> None:
+        gt, dt = self.rows(0, (100, 100), (80, 80), (5, 7))
+        again = [gt.boxes + 3.0 * each for each in range(times)]
+        many = gt.take(np.tile(np.arange(len(gt)), times))
+        many = dataclasses.replace(many, ids=np.arange(len(many)), boxes=np.concatenate(again))
+        assert "annotations_doubled" in harmful(check(many, dt))
+
+
 class TestSizesOfImages:
     """Boxes wholly outside of their images are not cut: the sizes, or the scale of the boxes, are wrong."""
 

@@ -14,12 +14,17 @@ from ioukit.checks.suspicion import Suspicion, examples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from ioukit.checks.case import Case
+
+    Places = NDArray[np.int64]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 10
 WITHOUT_SIZE = 0.005
 DOUBLED, CLOSE = 0.04, 0.7
+MOST_TIMES = 3  # by so many people objects are annotated at most
 COPIED, NEARLY_ALL, EQUAL = 0.03, 0.95, 1e-6
 SEVERAL = 0.12
 WHOLE, MISSED = 0.03, 0.7
@@ -55,16 +60,32 @@ def _doubled(case: Case) -> Iterator[Suspicion]:
     """Annotations of one class that overlap more than two objects do."""
     gt = case.ground_truth
     one = gt.take(~gt.crowd)
-    rows, overlaps = close_pairs(one, CLOSE)
-    rows = np.unique(rows[overlaps < 1 - EQUAL])  # exact repeats have a rule of their own
+    earlier, later, overlaps = close_pairs(one, CLOSE)
+    near = overlaps < 1 - EQUAL  # exact repeats have a rule of their own
+    rows = np.unique(later[near])
     if len(rows) >= max(FEWEST, DOUBLED * len(one)):
+        # Of objects in a row, one behind the other, each overlaps the next one: then they are many in a group.
+        in_rows = _per_group(earlier[near], later[near]) > MOST_TIMES
+        said = f", in groups of more than {MOST_TIMES}: they may lie in rows" if in_rows else ""
         yield Suspicion(
-            "annotations_doubled", "likely",
-            f"{len(rows):,} of {len(one):,} annotations overlap an earlier one of their class by at least {CLOSE:g}: "
-            "objects may be annotated twice",
+            "annotations_doubled", "possible" if in_rows else "likely",
+            f"{len(rows):,} of {len(one):,} annotations overlap an earlier one of their class by at least {CLOSE:g}"
+            f"{said or ': objects may be annotated twice'}",
             len(rows), len(one), "keep one annotation of each object",
             examples(dict.fromkeys(one.image_labels()[rows].tolist())),
         )  # fmt: skip
+
+
+def _per_group(first: Places, second: Places) -> float:
+    """How many rows a group has on average, of rows that are connected by pairs."""
+    group = np.arange(int(second.max()) + 1)
+    while (group[first] != group[second]).any():
+        ours, theirs = group[first], group[second]
+        np.minimum.at(group, np.maximum(ours, theirs), np.minimum(ours, theirs))
+        while (group[group] != group).any():
+            group = group[group]
+    members = np.unique(np.concatenate([first, second]))
+    return len(members) / len(np.unique(group[members]))
 
 
 def _copied(case: Case) -> Iterator[Suspicion]:

@@ -103,11 +103,11 @@ def suppression(case: Case) -> Iterator[Suspicion]:
     if (case.iou_type != "bbox" and not of_points) or len(dt) < FEWEST_PAIRS:
         return
     dt = dt[first_of_each(dt)]  # repeated rows have a rule of their own
-    rows, _ = close_pairs(dt, CLOSE)
+    _, rows, _ = close_pairs(dt, CLOSE)
     close = np.unique(rows)
     share = len(close) / len(dt)
     of_objects = gt.take(~gt.crowd)
-    object_rows, object_overlaps = close_pairs(of_objects, LOWEST)
+    _, object_rows, object_overlaps = close_pairs(of_objects, LOWEST)
     among_objects = len(np.unique(object_rows[object_overlaps >= CLOSE])) / max(1, len(of_objects))
     if share >= LEAST_SHARE + 2 * among_objects:
         yield _missing(case, dt, close, share, among_objects)
@@ -115,15 +115,17 @@ def suppression(case: Case) -> Iterator[Suspicion]:
         yield from _too_strict(dt, of_objects, object_rows, object_overlaps)
 
 
-def close_pairs(data: GroundTruth | Detections, least: float) -> tuple[NDArray[np.int64], FloatArray]:
-    """For the pairs of rows of one image and class that overlap: the later row, and the IoU."""
+def close_pairs(
+    data: GroundTruth | Detections, least: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """For the pairs of rows of one image and class that overlap: the earlier row, the later one, and the IoU."""
     usable = np.flatnonzero((data.boxes[:, 2:] > 0).all(axis=1))
     if not len(usable):
-        return np.zeros(0, np.int64), np.zeros(0)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     keys = np.stack([data.image_ids[usable], data.category_ids[usable]], axis=1)
     groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     pairs = overlap_join(Boxes(data.boxes[usable], "xywh"), min_iou=least, labels1=groups)
-    return usable[pairs.columns], pairs.values.astype(np.float64)
+    return usable[pairs.rows], usable[pairs.columns], pairs.values.astype(np.float64)
 
 
 def _missing(case: Case, dt: Detections, close: NDArray[np.int64], share: float, among_objects: float) -> Suspicion:
@@ -148,7 +150,7 @@ def _too_strict(
     dt: Detections, objects: GroundTruth, rows: NDArray[np.int64], overlaps: FloatArray
 ) -> Iterator[Suspicion]:
     """NMS with a low threshold: no two detections of a class overlap by more than it, but objects do."""
-    _, of_detections = close_pairs(dt, LOWEST)
+    _, _, of_detections = close_pairs(dt, LOWEST)
     # Rounded up as it is printed, so that no two overlap by more than what is printed.
     limit = math.ceil(100 * float(of_detections.max())) / 100 if len(of_detections) else LOWEST
     lost = np.unique(rows[overlaps > limit])

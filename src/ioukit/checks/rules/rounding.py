@@ -13,6 +13,8 @@ from ioukit.checks.suspicion import Suspicion
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from ioukit.checks.case import Case
     from ioukit.checks.repairs.repair import Side
     from ioukit.typing import FloatArray
@@ -23,6 +25,7 @@ DIGITS = (10.0, 100.0)  # parts of the image
 EXACT = 1e-3
 FEWEST, LEAST_SHARE = 20, 0.1
 NEARLY = 0.9  # as many boxes as of the step that most boxes have
+PITCHES, AT_A_PITCH = (2, 3, 5, 7), 0.9  # in steps, and the share of boxes whose begin leaves one remainder
 LEAST_STEP = 0.04  # of the side of a typical box: a smaller step costs nothing
 
 
@@ -31,8 +34,8 @@ class Grid(NamedTuple):
 
     what: str
     """The step, in words."""
-    rows: int
-    """How many boxes have four such corners."""
+    rows: NDArray[np.bool_]
+    """(N,) which boxes have four such corners."""
     steps: FloatArray
     """(N, 2) the step in x and y, in pixels."""
 
@@ -51,12 +54,13 @@ def rounded(case: Case) -> Iterator[Suspicion]:
             continue
         typical = float(np.median(np.sqrt(np.abs(data.boxes[:, 2:].prod(axis=1)))))
         grid = grid_of(case, side, max(2.0, LEAST_STEP * typical))
-        if grid is not None:
+        if grid is not None and not _in_rows(data.boxes, grid):
+            count = int(grid.rows.sum())
             yield Suspicion(
                 f"{side}_rounded", "likely",
-                f"the corners of {grid.rows:,} of {len(data):,} boxes of the {name} are multiples of {grid.what}; the "
+                f"the corners of {count:,} of {len(data):,} boxes of the {name} are multiples of {grid.what}; the "
                 f"side of a typical box is {typical:.0f} pixels",
-                grid.rows, len(data), "write the numbers with all their digits",
+                count, len(data), "write the numbers with all their digits",
             )  # fmt: skip
 
 
@@ -75,13 +79,24 @@ def grid_of(case: Case, side: Side, least: float = 0.0) -> Grid | None:
         if image.min() / parts > least
     ]
     inside = ~_at_the_border(corners, image)
-    counts = [int((_whole(steps) & inside).sum()) for _, steps, _ in tried]
+    on_grid = [_whole(steps) & inside for _, steps, _ in tried]
+    counts = [int(rows.sum()) for rows in on_grid]
     most = max(counts, default=0)
     if most < max(FEWEST, LEAST_SHARE * len(data)):
         return None
     # Of multiples of 8, some are multiples of 16; multiples of 16 are all multiples of 8.
     at = next(at for at, count in enumerate(counts) if count >= NEARLY * most)
-    return Grid(tried[at][0], counts[at], tried[at][2])
+    return Grid(tried[at][0], on_grid[at], tried[at][2])
+
+
+def _in_rows(boxes: FloatArray, grid: Grid) -> bool:
+    """Whether nearly all boxes begin at a coarser pitch in x and y: objects in rows, at places that really are so.
+
+    Rounded boxes begin at every multiple of the step.
+    """
+    begin = np.round(boxes[grid.rows, :2] / grid.steps[grid.rows]).astype(np.int64)
+    often = [max(int(np.bincount(begin[:, axis] % times).max()) for times in PITCHES) / len(begin) for axis in (0, 1)]
+    return min(often) >= AT_A_PITCH
 
 
 def _whole(steps: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
