@@ -79,17 +79,24 @@ def shift_of(case: Case, now: FloatArray) -> Shift | None:
         now: (P,) the IoU of some of the pairs.
     """
     pairs = case.fewer_pairs
-    found, wanted = (convert(each.boxes, "xywh", "xyxy") for each in (case.detections, case.ground_truth))
-    found, wanted = found[pairs.detections], wanted[pairs.objects]
+    touching = np.flatnonzero(now >= TOUCHES)
+    best = np.zeros(len(case.ground_truth))
+    np.maximum.at(best, pairs.objects[touching], now[touching])
+    touching = touching[now[touching] >= best[pairs.objects[touching]]]
+    if len(touching) < FEWEST:
+        return None
+    found, wanted = _corners(case, touching)
+    pixels = np.median(wanted - found, axis=0)
+    if not _is_large(2 * pixels, wanted[:, 2:] - wanted[:, :2]):
+        return None  # most data end here, before all pairs are looked at
+    found, wanted = _corners(case, slice(None))
     apart = wanted - found
-    best = np.repeat(pairs.best(now), np.diff(np.append(pairs.starts, len(now))))
-    close: NDArray[np.bool_] = (now >= best) & (now >= TOUCHES)
-    pixels = np.zeros(4)
+    close = np.zeros(len(now), np.bool_)
     for _ in range(ROUNDS):
+        pixels = np.median(apart[close], axis=0) if close.any() else pixels
+        close = case.overlaps_of(with_edges(case.detections.boxes, pixels), pairs=pairs) >= MATCH
         if close.sum() < FEWEST:
             return None
-        pixels = np.median(apart[close], axis=0)
-        close = case.overlaps_of(with_edges(case.detections.boxes, pixels), pairs=pairs) >= MATCH
     close |= now >= MATCH
     apart, ends, sides = apart[close], found[close], (wanted[close, 2:] - wanted[close, :2])
     if not _is_large(pixels, sides):
@@ -105,6 +112,13 @@ def shift_of(case: Case, now: FloatArray) -> Shift | None:
     return Shift(pixels, clearly["sides"] and clearly["image"])
 
 
+def _corners(case: Case, rows: NDArray[np.intp] | slice) -> tuple[FloatArray, FloatArray]:
+    """(P, 4) the corners of the detections and objects of some pairs."""
+    pairs = case.fewer_pairs
+    found, wanted = case.detections.boxes[pairs.detections[rows]], case.ground_truth.boxes[pairs.objects[rows]]
+    return convert(found, "xywh", "xyxy"), convert(wanted, "xywh", "xyxy")
+
+
 def is_loose(case: Case, now: FloatArray) -> bool:
     """Whether a part of each box fits the pairs clearly better than a part of the distance to the origin does.
 
@@ -117,12 +131,11 @@ def is_loose(case: Case, now: FloatArray) -> bool:
     pairs, close = case.fewer_pairs, now >= MATCH
     if close.sum() < FEWEST:
         return False
-    boxes = case.detections.boxes[pairs.detections[close]], case.ground_truth.boxes[pairs.objects[close]]
-    found, wanted = (convert(each, "xywh", "xyxy") for each in boxes)
-    twice = np.maximum(np.tile(boxes[1][:, 2:], 2), 1.0)
+    found, wanted = _corners(case, np.flatnonzero(close))
+    twice = np.maximum(np.tile(wanted[:, 2:] - wanted[:, :2], 2), 1.0)
     left = _without_pixels(wanted - found, found, twice)
     of_pairs = {name: (np.abs(each) / twice).sum(axis=1) for name, each in left.items()}
-    number = different(boxes[1])
+    number = different(case.ground_truth.boxes[pairs.objects[close]])
     return all(_clearly_more(of_pairs[name] - of_pairs["sides"], number) for name in ("image", "nothing"))
 
 
