@@ -16,8 +16,8 @@ from ioukit.datasets import IdLists
 from ioukit.evaluation import match
 from ioukit.evaluation.protocols import PROTOCOLS
 from ioukit.label_errors import LABEL_ERROR_KINDS, LabelErrors, find_label_errors
-from ioukit.label_errors.evidence import RELIABLE, gather
-from ioukit.label_errors.judging import _object_pairs
+from ioukit.label_errors.evidence import RELIABLE, gather, largest
+from ioukit.label_errors.judging import _object_pairs, _vanishing
 from support.planted_labels import KINDS, plant, street
 from support.planted_scenes import drawn, real
 
@@ -285,6 +285,76 @@ def test_an_object_inside_a_merged_box_is_found() -> None:
     rows = find_label_errors(evaluate(truth, found)).chosen(kinds=["overlooked"]).rows()
     merged, part = (next(row.score for row in rows if row.image_id == image) for image in (0, 1))
     assert merged > 3 * part
+
+
+def confused(truth: GroundTruth, found: Detections, share: float, seed: int) -> Detections:
+    """Detections of which a share, at every score, has a class at random."""
+    rng = np.random.default_rng(seed)
+    classes = np.where(rng.random(len(found)) < share, rng.choice(truth.categories.ids, len(found)), found.category_ids)
+    return Detections.from_arrays(
+        image_ids=found.image_ids, category_ids=classes, boxes=found.boxes, scores=found.scores
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["street", "many classes", "aerial"])
+def test_a_model_that_confuses_classes_at_every_score_makes_no_label_likely_wrong(name: str) -> None:
+    for seed in range(3):
+        truth, found = street(200, seed=seed) if name == "street" else drawn(name, seed)
+        errors = find_label_errors(evaluate(truth, confused(truth, found, 0.05, seed)))
+        assert (errors.score >= 0.5).sum() <= 0.01 * len(truth)
+
+
+def test_the_rest_of_the_images_tells_whether_labels_or_detections_have_the_wrong_class() -> None:
+    """As many confident detections are of another class than the label; only the images differ."""
+    sums = []
+    for wrong in ("labels", "detections"):
+        expected = 0.0
+        for seed in range(3):
+            truth, found = street(300, seed=seed)
+            if wrong == "labels":
+                truth = plant(truth, {"swapped": 0.06}, seed).ground_truth
+            else:
+                found = confused(truth, found, 0.06, seed)
+            expected += float(find_label_errors(evaluate(truth, found)).chosen(kinds=["swapped"]).score.sum())
+        sums.append(expected)
+    assert sums[0] > 3 * sums[1], sums
+
+
+@pytest.mark.parametrize("share", [0.02, 0.04])
+def test_objects_without_a_trace_are_not_likely_of_nothing(share: float) -> None:
+    """A model that overlooks objects at random looks as if there were labels of nothing."""
+    for seed in range(3):
+        truth, found = street(300, seed=seed)
+        gone = truth.boxes[np.random.default_rng(seed).random(len(truth)) < share]
+        images = truth.image_ids[np.random.default_rng(seed).random(len(truth)) < share]
+        overlap = pairwise_iou(found.boxes, gone, format="xywh") * (found.image_ids[:, None] == images)
+        errors = find_label_errors(evaluate(truth, found.take(np.flatnonzero(overlap.max(axis=1) < 0.1))))
+        assert (errors.chosen(kinds=["spurious"]).score >= 0.5).sum() <= 0.002 * len(truth)
+
+
+def test_a_class_of_which_many_objects_vanish_is_one_that_the_model_misses() -> None:
+    truth, found = street(300, seed=5)
+    rows = np.flatnonzero(truth.category_ids == 3)[::4]
+    overlap = pairwise_iou(found.boxes, truth.boxes[rows], format="xywh")
+    overlap *= found.image_ids[:, None] == truth.image_ids[rows]
+    evaluation = evaluate(truth, found.take(np.flatnonzero(overlap.max(axis=1) < 0.1)))
+    known = gather(evaluation, threads=1)
+    gone = np.flatnonzero(np.isin(known.table.objects.id, truth.ids[rows]))
+    more = _vanishing(known, gone)
+    of_class = known.table.objects.category == known.table.objects.category[gone[0]]
+    assert (more[~of_class] < 0.01).all()
+    assert 0.1 < more[of_class].min() == more[of_class].max() < 0.25
+
+
+def test_no_class_is_in_doubt_where_its_own_detection_is_the_stronger_one() -> None:
+    truth, found = street(100, seed=2)
+    known = evaluate(truth, found)
+    errors, table = find_label_errors(known).chosen(kinds=["swapped"]), known.near_matches()
+    evidence = gather(known, threads=1)
+    same = table.objects.category[evidence.pairs.object] == table.detections.category[evidence.pairs.detection]
+    own = largest(evidence.strength, evidence.pairs.object, same, len(table.objects))
+    assert len(errors) > 20
+    assert (evidence.score[errors.detection] > own[errors.object]).all()
 
 
 def test_boxes_around_nothing_do_not_teach_what_is_found() -> None:

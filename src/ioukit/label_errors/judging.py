@@ -37,12 +37,16 @@ _PRIOR_LABELS = 50.0  # RATE counts as much as this many labels
 _ENOUGH = 30  # steps of EM and of Newton's method
 
 # Of wrong classes.
-_CLEAR = 0.1  # of the objects, those where the own class leads most
-_STEEPEST = 30.0
-_SAME_SLOPE = 1e-9
-_TAKEN_OUT = 0.5  # of the labels that seem wrong
-_STEEPER = 10.0  # wrong labels make the slopes flatter by this factor at most
-_INDEPENDENT = 1.0  # what the rest of an image says counts once at most
+_CLEAR = 0.1, 50  # the share of the objects, and their least number, where the own class leads most
+_STEEPEST = 30.0, 1.0, 5.0  # of the lead, the rest of an image, and detections alone; the second counts once at most
+_SLOPE_PRIORS = 1e-3, 1.0, 1.0  # their precisions
+_SAME_SLOPE = 1e-7
+_HELD = 1e12  # a curvature with which a slope does not move
+_STEEPER = 3.0  # wrong labels make the slopes flatter by this factor at most
+_CONFUSED = 0.05  # objects whose class a model may confuse at every score
+_PRIOR_CLEAR = 2.0  # how many clear leads the share of those that wrong labels explain counts as
+_SHARES = np.linspace(0.005, 0.995, 100)
+_LARGEST_FIT = 3.0  # the rest of an image says no more than this, as a logarithm
 _CONCENTRATIONS = 0.1, 1000.0  # at the most, an image tells nothing about its next object
 _PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
 
@@ -51,6 +55,8 @@ _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
 _FADES = 0.02  # score times IoU of the best detection on a label of nothing is seldom more
+_TRACELESS = 0.015  # a model may leave this share of the objects without a trace, whatever their class and size
+_FEW_VANISH = 0.25  # of the objects, those of the classes of which the fewest leave no trace
 
 # Of merged boxes.
 _USUAL_GAIN = 0.04  # in IoU, taken for the mean of so few neighbours
@@ -126,8 +132,9 @@ def swapped(evidence: Evidence) -> Suspicions:
     """Objects on which an unmatched detection of another class lies, by its lead over those of their own class.
 
     A wrong class exchanges the roles of both classes. So the ratio of the two explanations is that of two frequencies:
-    how often the other class leads as far as here, and how often the own class does. It may lead in two ways: on the
-    object, and elsewhere on the image.
+    how often the other class leads as far as here, and how often the own class does. It may lead in three ways: on the
+    object, elsewhere on the image, and by being the only class that detections of the object have. A model may also
+    confuse classes at every score. So the ratio does not rise above what is left of the clearest leads.
     """
     table, pairs = evidence.table, evidence.pairs
     same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
@@ -136,58 +143,94 @@ def swapped(evidence: Evidence) -> Suspicions:
     spare = np.bincount(pairs.object[same & free & (pairs.iou >= FOUND)], minlength=len(table.objects) + 1) > 0
     match = evidence.match[pairs.detection]
     free |= spare[match] & (pairs.iou > np.append(evidence.match_iou, np.nan)[match])
-    own, other = (strongest(strength, pairs.object, chosen, len(table.objects)) for chosen in (same, ~same & free))
+    ways = same, ~same & free
+    own, other = (strongest(strength, pairs.object, chosen, len(table.objects)) for chosen in ways)
+    on_own, on_other = (
+        np.bincount(pairs.object[chosen & (pairs.iou >= FOUND)], minlength=len(table.objects)) > 0 for chosen in ways
+    )
     strength = np.append(strength, 0.0)  # of none
     lead = strength[other] - strength[own]
     gt = np.flatnonzero(evidence.accusable & (other >= 0))
+    labelled, seen = (
+        side.category[rows].astype(np.int64)
+        for side, rows in ((table.objects, gt), (table.detections, pairs.detection[other[gt]]))
+    )
+    columns = np.zeros((len(lead), 3), order="F")
+    columns[:, 0], columns[gt, 1], columns[:, 2] = lead, _beside(evidence, gt, seen), on_other.astype(float) - on_own
+    rarity = np.ones(len(lead))
+    rarity[gt] = _rarity(labelled, seen, lead[gt] < 0)
+    wrong, confused = _shares(lead, columns[:, 1], rarity, evidence.accusable)
+    # The slopes of all labels give the order. Without the wrong ones they are steeper.
+    every = np.asfortranarray(columns[evidence.accusable])
+    slopes = _slopes(every, np.zeros(1))
+    seems_wrong = wrong * np.where(other >= 0, rarity, 1.0)[evidence.accusable]
+    steeper = float(np.clip(_slopes(combined(every, slopes)[:, None], seems_wrong)[0], 1, _STEEPER))
+    # A label is not in doubt where its own class leads.
+    gt = gt[lead[gt] > 0]
+    towards = combined(columns[gt], slopes) + np.log(rarity[gt])
+    odds = wrong / np.hypot(np.exp(-steeper * towards), confused)
     own, other = own[gt], other[gt]
-    dt, iou = pairs.detection[other], pairs.iou[other]
-    labelled, seen = table.objects.category[gt].astype(np.int64), table.detections.category[dt].astype(np.int64)
-    beside = np.zeros(len(table.objects))
-    beside[gt] = _beside(evidence, gt, seen)
-    rarity = _rarity(labelled, seen, lead[gt] < 0)
-    # The model hardly ever errs where it is most confident. So the clearest leads of the other class, as a share of
-    # those of the own class, tell how many labels are wrong.
-    clear = max(-float(np.quantile(lead[evidence.accusable], _CLEAR)), 1e-9) if len(gt) else 1.0
-    clearest = float(rarity[lead[gt] >= clear].sum())
-    rate = min((clearest + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
-    # The slopes of all labels give the order. Without the wrong ones they are steeper. Of these, half are taken out:
-    # some of the clearest leads may be errors of the model, and a slope that is too steep accuses right labels.
-    wrong = np.full(len(table.objects), _TAKEN_OUT * rate)
-    wrong[gt] *= rarity
-    of_all = lead[evidence.accusable], beside[evidence.accusable]
-    slope, weight = _slopes(*of_all, 0.0)
-    steep = _slopes(*of_all, wrong[evidence.accusable])[0]
-    steeper = min(steep / slope, _STEEPER) if slope else 1.0
-    odds = rate * np.exp(steeper * (np.log(rarity) + slope * lead[gt] + weight * beside[gt]))
     rival = np.append(table.detections.score[pairs.detection] * pairs.iou, np.nan)[own]
-    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, odds)
+    return Suspicions(SWAPPED, gt, pairs.detection[other], np.full(len(gt), -1), pairs.iou[other], rival, odds)
 
 
-def _slopes(lead: Floats, beside: Floats, wrong: Floats | float) -> tuple[float, float]:
-    """The slopes b and c for which exp(b x + c y) is the ratio of the frequencies of (-x, -y) and (x, y).
+def _shares(lead: Floats, beside: Floats, rarity: Floats, accusable: Flags) -> tuple[float, float]:
+    """The share of the labels with a wrong class, and that of the objects whose class the model confuses when sure.
 
-    It is a logistic regression of the sign. Newton's steps go along one slope after the other: both have limits.
-    The second has a normal prior: a few images do not tell what the others are like. A label that seems wrong counts
-    with the other sign as far as it does (EM).
+    Both together are the clearest leads of another class, as a share of those of the own class. The rest of the image
+    tells them apart: it fits the class of the object, which is that of the label or of the detection. Where it tells
+    nothing, the larger the share, the larger a part of it are wrong labels: few models confuse many classes at high
+    scores. The lower end of the share counts, because few leads may be there by chance.
 
     Args:
-        lead: (N,) x.
-        beside: (N,) y.
+        lead: (G,) how far another class leads on each object.
+        beside: (G,) how much better another class fits the rest of the image, as a logarithm.
+        rarity: (G,) of the two classes.
+        accusable: (G,) the objects that count.
+    """
+    leads = lead[accusable]
+    if not len(leads):
+        return 0.0, 0.0
+    share, least = _CLEAR
+    clear = max(-float(np.quantile(leads, min(max(share, least / len(leads)), 0.5))), 1e-9)
+    count, right = float(rarity[accusable & (lead >= clear)].sum()), float((leads <= -clear).sum()) + 1.0
+    both, lower = min((count + 0.5) / right, 0.5), max(count - np.sqrt(count), 0.0) / right
+    prior = _PRIOR_CLEAR * lower / (lower + _CONFUSED)
+    fits = np.clip(beside[accusable & (lead >= clear)], -_LARGEST_FIT, _LARGEST_FIT)
+    # The mean of the posterior: a mixture of wrong labels and confusions, and a beta prior.
+    log = np.log1p(_SHARES[:, None] * np.expm1(fits)).sum(axis=1)
+    log += (prior - 1) * np.log(_SHARES) + (_PRIOR_CLEAR - prior - 1) * np.log1p(-_SHARES)
+    weight = np.exp(log - log.max())
+    part = float((weight * _SHARES).sum() / weight.sum())
+    return part * both, (1 - part) * both
+
+
+def _slopes(columns: Floats, wrong: Floats) -> Floats:
+    """The slopes b for which exp(b x), summed over the columns, is the ratio of the frequencies of -x and x.
+
+    It is a logistic regression of the sign, by Newton's steps. All slopes have limits and normal priors, as a few
+    images do not tell what the others are like. A label that seems wrong counts with the other sign as far as it does
+    (EM).
+
+    Args:
+        columns: (N, F) x.
         wrong: The odds that a label is wrong before its lead is known, of all or of each; 0 to count all as they are.
     """
-    slopes, most, priors = [1.0, 0.0], (_STEEPEST, _INDEPENDENT), (1e-3, 1.0)
+    most, priors = np.array(_STEEPEST[: columns.shape[1]]), np.array(_SLOPE_PRIORS[: columns.shape[1]])
+    slopes: Floats = np.zeros(columns.shape[1])
+    slopes[0] = 1.0
     for _ in range(_ENOUGH):
-        before = list(slopes)
-        for at, column in enumerate((lead, beside)):
-            exchanged = chance(slopes[0] * lead + slopes[1] * beside)
-            seems_wrong = wrong * exchanged / (1 - exchanged + wrong * exchanged)
-            gradient = float((column * (exchanged - seems_wrong)).sum()) + priors[at] * slopes[at]
-            curvature = float((column**2 * exchanged * (1 - exchanged)).sum()) + priors[at]
-            slopes[at] = float(np.clip(slopes[at] - np.clip(gradient / curvature, -2, 2), 0, most[at]))
+        exchanged = chance(combined(columns, slopes))
+        seems_wrong = wrong * exchanged / (1 - exchanged + wrong * exchanged)
+        gradient = along(columns, exchanged - seems_wrong) + priors * slopes
+        # A slope at its limit stays there, if it would go beyond it (projected Newton, Bertsekas 1982).
+        held = np.where(((slopes <= 0) & (gradient > 0)) | ((slopes >= most) & (gradient < 0)), _HELD, 0.0)
+        curvature = products(columns, exchanged * (1 - exchanged)) + np.diag(priors + held)
+        before = slopes
+        slopes = np.clip(slopes - np.clip(np.linalg.solve(curvature, gradient), -2, 2), 0, most)
         if np.allclose(slopes, before, rtol=0, atol=_SAME_SLOPE):
             break
-    return slopes[0], slopes[1]
+    return slopes
 
 
 def _beside(evidence: Evidence, gt: Rows, seen: Rows) -> Floats:
@@ -283,11 +326,32 @@ def spurious(evidence: Evidence, threads: int | None) -> Suspicions:
     """Objects that no detection overlaps, of a class and size whose objects are usually found."""
     rows = np.flatnonzero(evidence.accusable & (evidence.any_support < RELIABLE))
     miss = np.clip(1 - evidence.any_found[rows], NEVER_SURE / 4, 1)
+    touch = _touch(evidence, rows, threads)
     # A weak detection lies on many real objects that are not found reliably, and on few labels of nothing.
-    fade = (1 + _touch(evidence, rows, threads) / _FADES) ** -2
-    odds = _odds(fade / max(float(fade.mean()), 1e-9) / miss, int(evidence.accusable.sum())) if len(rows) else fade
+    fade = (1 + touch / _FADES) ** -2
+    real = (miss + _vanishing(evidence, rows[touch < _FADES])[rows]) * fade.mean() / fade if len(rows) else miss
+    odds = _odds(1 / (real + _TRACELESS), int(evidence.accusable.sum()))
     none = np.full(len(rows), -1)
     return Suspicions(SPURIOUS, rows, none, none, np.full(len(rows), np.nan), 1 - miss, odds)
+
+
+def _vanishing(evidence: Evidence, gone: Rows) -> Floats:
+    """(G,) how many more objects of a class leave no trace than those of the classes of which the fewest do.
+
+    Labels of nothing are in all classes. So a class that has more objects without a trace than others is one of which
+    the model misses some.
+
+    Args:
+        evidence: The evidence.
+        gone: (R,) objects that leave no trace.
+    """
+    category = evidence.table.objects.category.astype(np.int64)
+    counted = category[evidence.accusable]
+    count = np.bincount(counted)
+    usual = _PRIOR_LABELS * len(gone) / max(len(counted), 1)
+    share = (np.bincount(category[gone], minlength=len(count)) + usual) / (count + _PRIOR_LABELS)
+    more: Floats = np.maximum(share - np.quantile(share[counted], _FEW_VANISH), 0)
+    return np.append(more, np.zeros(int(category.max()) + 1 - len(more)))[category]
 
 
 def _touch(evidence: Evidence, rows: Rows, threads: int | None) -> Floats:
