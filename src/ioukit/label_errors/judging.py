@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ioukit.label_errors.evidence import Evidence
 
 
-RATE = 0.02
+RATE = 0.01
 """The share of labels that is taken to be wrong in a given way before the data are seen."""
 
 NEVER_SURE = 0.02
@@ -55,7 +55,7 @@ _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
 _FADES = 0.02  # score times IoU of the best detection on a label of nothing is seldom more
-_TRACELESS = 0.015  # a model may leave this share of the objects without a trace, whatever their class and size
+_TRACELESS = 0.0075  # a model may leave this share of the objects without a trace, whatever their class and size
 _FEW_VANISH = 0.25  # of the objects, those of the classes of which the fewest leave no trace
 
 # Of merged boxes.
