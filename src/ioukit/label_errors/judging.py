@@ -55,7 +55,7 @@ _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
 _FADES = 0.02  # score times IoU of the best detection on a label of nothing is seldom more
-_TRACELESS = 0.0075  # a model may leave this share of the objects without a trace, whatever their class and size
+_TRACELESS = 0.015  # a model may leave this share of the objects without a trace, whatever their class and size
 _FEW_VANISH = 0.25  # of the objects, those of the classes of which the fewest leave no trace
 
 # Of merged boxes.
@@ -195,7 +195,7 @@ def _shares(lead: Floats, beside: Floats, rarity: Floats, accusable: Flags) -> t
     clear = max(-float(np.quantile(leads, min(max(share, least / len(leads)), 0.5))), 1e-9)
     count, right = float(rarity[accusable & (lead >= clear)].sum()), float((leads <= -clear).sum()) + 1.0
     both, lower = min((count + 0.5) / right, 0.5), max(count - np.sqrt(count), 0.0) / right
-    prior = _PRIOR_CLEAR * lower / (lower + _CONFUSED)
+    prior = _PRIOR_CLEAR * (lower + _CONFUSED) / (lower + 3 * _CONFUSED)
     fits = np.clip(beside[accusable & (lead >= clear)], -_LARGEST_FIT, _LARGEST_FIT)
     # The mean of the posterior: a mixture of wrong labels and confusions, and a beta prior.
     log = np.log1p(_SHARES[:, None] * np.expm1(fits)).sum(axis=1)
