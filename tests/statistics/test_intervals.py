@@ -109,10 +109,12 @@ def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, 
         value = evaluation.summary[key]
         bootstrap = np.nanvar(by_hand(evaluation, key, None, drawn), ddof=1) * groups.num_clusters / most
         without = np.array(by_hand(evaluation, key, None, left.weights(0, len(left.stratum))))
-        jackknife = doubt = 0.0
+        jackknife = doubt = squares = cubes = 0.0
         for stratum in set(left.stratum.tolist()):
             part = without[left.stratum == stratum]
             apart = np.nan_to_num(part - np.nanmean(part)) ** 2
+            squares += apart.sum()
+            cubes += (np.nan_to_num(np.nanmean(part) - part) ** 3).sum()
             share = (len(part) - 1) / len(part)
             jackknife += share * apart.sum()
             doubt += share**2 * ((apart**2).sum() - apart.sum() ** 2 / len(part))
@@ -131,9 +133,12 @@ def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, 
             share = unseen / (unseen + len(defined))
             gone = share**2 * np.var(defined, ddof=1) * (1 / unseen + 1 / len(defined))
         bias = min(factor * shape, value)
-        half = t_quantile(0.9, df) * math.sqrt(error**2 + (uncertain * shape) ** 2 + gone)
+        whole = math.sqrt(error**2 + (uncertain * shape) ** 2 + gone)
         assert one.bias == pytest.approx(bias, abs=1e-12)
-        assert (one.low, one.high) == pytest.approx(limits_of_share(value - bias, half, value))
+        low, high = limits_of_share(value - bias, t_quantile(0.9, df) * whole, value)
+        if cubes < 0 < whole:
+            low += cubes / squares**1.5 * error**3 / whole**2 * (1 + 2 * t_quantile(0.9, df) ** 2) / 6
+        assert (one.low, one.high) == pytest.approx((max(low, 0), high))
         assert one.low <= one.estimate <= one.high
         again = math.sqrt(2) * t_quantile(0.9, df) * error
         assert one.another_set == pytest.approx(limits_of_share(value, again, value))

@@ -10,7 +10,7 @@ import pytest
 
 from ioukit.statistics import bootstrap_weights, interval_from_replicates
 from ioukit.statistics.resampling import image_groups
-from ioukit.statistics.spread import jackknifed, shared, unseen, variances
+from ioukit.statistics.spread import jackknifed, shared, skewness, unseen, variances
 from ioukit.statistics.student import t_quantile
 
 if TYPE_CHECKING:
@@ -197,3 +197,20 @@ def test_the_quantile_of_a_level_that_rounds_to_1_ends(df: float) -> None:
     assert t_quantile((1 + math.nextafter(1, 0)) / 2, df) > 5
     assert t_quantile(1.0, df) == math.inf
     assert t_quantile(0.975, 1e9) == pytest.approx(1.959963984540054)
+
+
+def test_a_number_that_few_groups_lower_much_is_lopsided() -> None:
+    rng = np.random.default_rng(3)
+    left = np.stack([rng.exponential(size=90), -rng.exponential(size=90), np.full(90, 0.5)], axis=1)
+    left[7, 0] = math.nan
+    found = skewness(left, np.zeros(90, np.intp))
+    defined = left[~np.isnan(left[:, 0]), 0]
+    # Without a group the number is high, so the group lowers it.
+    stats: Any = pytest.importorskip("scipy.stats", reason="compared with SciPy")
+    assert found[0] == pytest.approx(-stats.skew(defined) / math.sqrt(89))
+    assert found[1] == pytest.approx(-stats.skew(left[:, 1]) / math.sqrt(90))
+    assert found[0] < 0 < found[1]
+    assert found[2] == 0
+    # Strata have means of their own.
+    apart = np.concatenate([left[:, 1], left[:, 1] + 7])[:, None]
+    assert skewness(apart, np.repeat([0, 1], 90))[0] == pytest.approx(found[1] / math.sqrt(2))

@@ -18,12 +18,12 @@ from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation.summary import in_group
 from ioukit.statistics.biases import Bias, Rises, bias_of, bias_shape, find_rises
-from ioukit.statistics.class_clusters import ClassClusters
+from ioukit.statistics.class_clusters import ClassClusters, Differing, differing_clusters
 from ioukit.statistics.correction import ROUNDING
 from ioukit.statistics.named_numbers import NamedNumbers, labels_of
 from ioukit.statistics.replicates import replicate
 from ioukit.statistics.resampling import MOST_CUTS, MOST_LEFT_OUT, ImageGroups, LeftOut, Weights, check_seed
-from ioukit.statistics.spread import jackknifed, shared, unseen, variances
+from ioukit.statistics.spread import jackknifed, shared, skewness, unseen, variances
 from ioukit.statistics.student import t_quantile
 
 FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
@@ -50,6 +50,8 @@ class Estimate(NamedTuple):
     """Why limits may hold less often than they say."""
     clusters: int | None = None
     """On how many clusters there are objects that count; ``None`` of a mean over data sets."""
+    skewness: float = 0.0
+    """How lopsided it spreads over sets of as many images: below 0 if few images lower it much."""
 
     def shows(self, certainty: float) -> bool:
         """Whether any data on as many clusters could show something with this certainty.
@@ -60,10 +62,19 @@ class Estimate(NamedTuple):
         return self.clusters is None or 0.5**self.clusters <= 1 - certainty
 
     def limits(self, level: float) -> tuple[float, float]:
-        """The limits for a number from 0 to 1 on endlessly many images."""
-        return limits_of_share(
-            self.value, self.value - self.bias, self._half(math.hypot(self.error, self.doubt), level)
-        )
+        """The limits for a number from 0 to 1 on endlessly many images.
+
+        A set that lacks the few images which lower a number much is too high, and has a small error. So the lower limit
+        is moved as that of a lopsided mean is. The upper one stays: nearly all misses lie above the true number.
+
+        Source: Johnson, Modified t tests and confidence intervals for asymmetrical populations, 1978.
+        """
+        error = math.hypot(self.error, self.doubt)
+        low, high = limits_of_share(self.value, self.value - self.bias, self._half(error, level))
+        if not (self.skewness < 0 and low > 0):
+            return low, high
+        skewness = self.skewness * (self.error / error) ** 3  # what is added to the error is not lopsided
+        return max(0.0, low + skewness / 6 * (1 + 2 * t_quantile((1 + level) / 2, self.df) ** 2) * error), high
 
     def limits_of_another_set(self, level: float) -> tuple[float, float]:
         """The limits for a number from 0 to 1 on another set of as many images."""
@@ -192,7 +203,8 @@ class Evidence:
             self.numbers.columns.tolist(), self.numbers.classes.tolist(), self.observed[0].tolist(), strict=True
         )
         spreads = self._spread(self.drawn[0], self._left[0], self._whole[0])
-        for (column, of_class, value), spread in zip(parts, spreads, strict=True):
+        lopsided = skewness(self._left[0][:, : len(spreads)], self._groups_left_out.stratum).tolist()
+        for (column, of_class, value), spread, skewed in zip(parts, spreads, lopsided, strict=True):
             bias, clusters = self.biases[column], self.clusters_of(column)
             kept = np.arange(len(clusters)) == of_class if of_class >= 0 else self._counted(column)
             on = clusters[kept & (clusters > 0)]
@@ -217,9 +229,8 @@ class Evidence:
             least = max(min(expected, value), value - 1)  # without it, a number is from 0 to 1
             doubt = math.hypot(bias.error * shape, spread.unseen)
             error = _BOOTSTRAP_SHORT * spread.error
-            found.append(
-                Estimate(value, least, error, doubt, spread.df, tuple(warnings), self._rests_on(column, of_class))
-            )
+            rests_on = self._rests_on(column, of_class)
+            found.append(Estimate(value, least, error, doubt, spread.df, tuple(warnings), rests_on, skewed))
         return found
 
     @cached_property
@@ -232,11 +243,21 @@ class Evidence:
         found = []
         for (column, of_class, value), one in zip(parts, spreads, strict=True):
             warnings = self._warnings(column, of_class, one)
-            if one.error < ROUNDING and abs(value) > ROUNDING:
+            # Models that are alike have no error.
+            if one.error < ROUNDING and (abs(value) > ROUNDING or self._differ(of_class)):
                 warnings.append(_NO_CHANGE)
             rests_on = self._rests_on(column, of_class)
             found.append(Estimate(value, 0.0, one.error, one.unseen, one.df, tuple(warnings), rests_on))
         return found
+
+    def _differ(self, of_class: int) -> bool:
+        """Whether the first two evaluations differ in detections of a class, or of any if it is -1."""
+        return bool(len(self.differing.classes) if of_class < 0 else np.any(self.differing.classes == of_class))
+
+    @cached_property
+    def differing(self) -> Differing:
+        """Where the first two evaluations differ."""
+        return differing_clusters([one.matches for one in self.evaluations[:2]], self.groups)
 
     def _rests_on(self, column: int, of_class: int) -> int:
         """On how many clusters a number has objects that count."""

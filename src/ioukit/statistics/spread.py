@@ -7,6 +7,8 @@ of freedom, comes from it.
 A class on one image has no variance at all in either. So classes share theirs: a class on k images counts as k - 1
 values of its own and eight of all classes.
 
+Where few images lower a number much, many samples have none of them, and are too high: the skewness tells.
+
 Sources: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 11; Satterthwaite, An approximate
 distribution of estimates of variance components, 1946; of the shared variance: Smyth, Linear models and empirical Bayes
 methods, 2004; of the classes that no image has: Chao, Nonparametric estimation of the number of classes in a
@@ -61,6 +63,22 @@ def jackknifed(left: Floats, stratum: npt.NDArray[np.intp]) -> tuple[Floats, Flo
         doubt += share**2 * ((squares**2).sum(axis=1) - total**2 / count)
     known = doubt > 0
     return variance, np.where(known, 2 * variance**2 / np.where(known, doubt, 1), math.inf)
+
+
+def skewness(left: Floats, stratum: npt.NDArray[np.intp]) -> Floats:
+    """(Q,) how lopsided numbers spread over samples, from their values without each group; 0 without any spread.
+
+    It is below 0 if a few images lower a number much, so that it is too high in a sample that has none of them.
+    """
+    squares, cubes = np.zeros(left.shape[1]), np.zeros(left.shape[1])
+    for number in range(int(stratum.max()) + 1):
+        part = _side_by_side(left[stratum == number])
+        defined = ~np.isnan(part)
+        mean = np.where(defined, part, 0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
+        added = np.where(defined, mean[:, None] - part, 0)  # what each group adds to the number
+        squares += (added**2).sum(axis=1)
+        cubes += (added**3).sum(axis=1)
+    return np.divide(cubes, squares**1.5, out=np.zeros_like(cubes), where=squares**1.5 > 0)
 
 
 def shared(
