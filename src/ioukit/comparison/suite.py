@@ -122,8 +122,9 @@ class Suite(Frozen):
 
     def notes(self) -> list[str]:
         """What the numbers need to be understood, in sentences."""
-        count = pluralize(int(self.counted.sum()), "data set")
-        found = [f"The mean is over {count}, each with the same weight."]
+        count = int(self.counted.sum())
+        weights = ", each with the same weight" if count != 1 else ""
+        found = [f"The mean is over {pluralize(count, 'data set')}{weights}."]
         if left := [name for name, counts in zip(self.sets, self.counted, strict=True) if not counts]:
             found.append(f"{self.key} is undefined, and so not counted, on {', '.join(left)}.")
         if self.intervals:
