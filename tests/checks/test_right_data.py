@@ -588,3 +588,69 @@ def test_a_threshold_that_misses_few_objects() -> None:
     assert not note.harmful
     assert f"and {100 * missed:.0f} % of the objects on images with detections have none" in note.suspicion.message
     assert "threshold_left_in" not in [one.code for one in check(gt, dt)]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_limit_of_detections_per_image_is_a_note(most: int) -> None:
+    gt, dt = scene(0, 120, found=0.93)
+    order = np.lexsort((-dt.scores, dt.image_ids))
+    place = np.arange(len(dt)) - np.searchsorted(dt.image_ids[order], dt.image_ids[order])
+    kept = dt[np.sort(order[place < most])]
+    result = check(gt, kept)
+    (note,) = [one for one in result if one.code == "limit_left_in"]
+    full = np.array([(kept.image_ids == image).sum() == most for image in gt.images.ids])
+    here = np.isin(gt.image_ids, gt.images.ids[full])
+    missed = int((_over_half_of_any(gt, kept)[here] == 0).sum())
+    message = note.suspicion.message
+    assert message.startswith(f"no image has more than {most} detection{'s' if most > 1 else ''}, {full.sum()} of ")
+    assert f"on these {missed:,} of {here.sum():,} objects have none" in message
+    assert not note.harmful
+    assert "nms_too_strict" not in [one.code for one in result]
+    assert "limit_left_in" not in [one.code for one in check(gt, dt)]
+
+
+def _over_half_of_any(gt: GroundTruth, dt: Detections) -> np.ndarray[Any, Any]:
+    """(G,) how many detections of the image overlap each object by at least 0.5."""
+    found = np.zeros(len(gt), int)
+    for row, (image, box) in enumerate(zip(gt.image_ids, gt.boxes, strict=True)):
+        others = dt.boxes[dt.image_ids == image]
+        found[row] = (pairwise_iou(Boxes(box[None], "xywh"), Boxes(others, "xywh")) >= 0.5).sum() if len(others) else 0
+    return found
+
+
+@pytest.mark.parametrize("mixed", ["classes", "boxes"])
+def test_rows_that_were_mixed_within_images(mixed: str) -> None:
+    gt, dt = scene(0, 120, found=0.93)
+    rng = np.random.default_rng(1)
+    row = np.arange(len(dt))
+    for image in np.unique(dt.image_ids):
+        here = np.flatnonzero(dt.image_ids == image)
+        row[here] = here[rng.permutation(len(here))]
+    wrong = other(dt, category_ids=dt.category_ids[row]) if mixed == "classes" else other(dt, boxes=dt.boxes[row])
+    (finding,) = [one for one in check(gt, wrong) if one.code == "classes_by_chance"]
+    assert finding.harmful
+    overlapped, agree, expected = _classes_of_the_strongest(gt, wrong)
+    message = finding.suspicion.message
+    assert f"overlaps {overlapped:,} objects by at least 0.5: {agree:,} of these have its class" in message
+    assert f"and {expected:,.0f} would have it if" in message
+    assert "classes_by_chance" not in [one.code for one in check(gt, dt)]
+
+
+def _classes_of_the_strongest(gt: GroundTruth, dt: Detections) -> tuple[int, int, float]:
+    """Of objects on images with several classes: how many are overlapped, with their class, and so by chance."""
+    overlapped, agree, expected = 0, 0, 0.0
+    for image in gt.images.ids:
+        objects, rows = np.flatnonzero(gt.image_ids == image), np.flatnonzero(dt.image_ids == image)
+        if not len(objects) or not len(rows):
+            continue
+        close = pairwise_iou(Boxes(gt.boxes[objects], "xywh"), Boxes(dt.boxes[rows], "xywh")) >= 0.5
+        pairs = [
+            (label, dt.category_ids[rows[reach][np.argmax(dt.scores[rows[reach]])]])
+            for label, reach in zip(gt.category_ids[objects], close, strict=True)
+            if reach.any()
+        ]
+        if min((len(set(side)) for side in zip(*pairs, strict=True)), default=0) > 1:
+            overlapped += len(pairs)
+            agree += sum(label == seen for label, seen in pairs)
+            expected += float(np.mean([label == seen for label, _ in pairs for _, seen in pairs])) * len(pairs)
+    return overlapped, agree, expected

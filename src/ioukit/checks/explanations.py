@@ -228,10 +228,10 @@ FAULTS = (
         "Write scores with their boxes",
     ),
     Fault(
-        "A threshold left in",
-        ("threshold_left_in",),
+        "A threshold left in, or a limit of detections per image",
+        ("threshold_left_in", "limit_left_in"),
         "AP too low",
-        "No low scores, and objects without a detection (a note)",
+        "No low scores, or many images with the most detections that any has, and objects without a detection (a note)",
         "Write all detections",
     ),
     Fault(
@@ -285,9 +285,9 @@ FAULTS = (
     ),
     Fault(
         "Detections and objects that have nothing to do with each other",
-        ("near_chance", "detections_off_objects"),
+        ("near_chance", "classes_by_chance", "detections_off_objects"),
         "AP is nearly 0",
-        "AP below 0.01",
+        "AP below 0.01, or classes that agree no more than if they were shuffled within each image",
         "Look at some images",
     ),
     Fault(

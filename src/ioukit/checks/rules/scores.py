@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._checks import pluralize
 from ioukit._words_and_colours import percent
 from ioukit.checks.case import MATCH, different, most_by_chance
 from ioukit.checks.repairs.repair import Repair
@@ -32,11 +33,13 @@ HIGHEST_PERCENT = 100.0
 NOTHING_TO_RANK = 0.99  # AP of data without false positives
 FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
 CHANCE = 0.01
+FEWEST_TELLING, HARDLY_MORE = 30.0, 0.1  # objects; of what classes could tell of them, beyond chance
 FEWEST_GROUPS, ONE, SHARE_OF_ONE, DRAWS = 5, 1e-3, 0.04, 10
 FEWEST_PAIRS, LOW, REVERSED, RIGHT_WAY = 4, 0.25, 0.2, 0.4  # a right detection is rarely the lowest of five by chance
 MUCH_LESS = 0.5  # of planted equal scores, 0.7 and more; of a sure detector, 0.1 to 0.4
 LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out what is below 0.05
 HIGH_SCORE, FEW_MISSED = 0.3, 0.05  # with such a lowest score, fewer missed objects tell it, too
+FEWEST_FULL, SHARE_FULL = 5, 0.2  # images with as many detections as any has: by chance, few have the most
 
 
 def scores(case: Case) -> Iterator[Suspicion]:
@@ -55,6 +58,7 @@ def scores(case: Case) -> Iterator[Suspicion]:
     yield from _add_up(case)
     yield from _ranking(case)
     yield from _lowest_score(case)
+    yield from _most_detections(case)
     low, high = float(dt.scores.min()), float(dt.scores.max())
     if len(np.unique(dt.scores)) > 1 and different(dt.boxes) >= FEWEST_RANKED:
         yield Suspicion(
@@ -235,6 +239,27 @@ def _lowest_score(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
+def _most_detections(case: Case) -> Iterator[Suspicion]:
+    """A limit of detections per image that was left in: many images have the most that any has, and miss objects."""
+    counts = np.bincount(case.places[case.places >= 0], minlength=len(case.ground_truth.images))
+    most = int(counts.max(initial=0))
+    full = counts == most
+    if full.sum() < max(FEWEST_FULL, SHARE_FULL * np.count_nonzero(counts)) or most >= max(case.rules.max_dets):
+        return
+    image, found = case.pairs.images[case.pairs.starts], case.pairs.best(case.overlaps) >= MATCH
+    there = full[image]
+    missed = int((there & ~found).sum())
+    if missed >= max(FEWEST, MISSED * there.sum()):
+        yield Suspicion(
+            "limit_left_in", "possible",
+            f"no image has more than {pluralize(most, 'detection')}, {int(full.sum()):,} of "
+            f"{np.count_nonzero(counts):,} have as many, and on these {missed:,} of {int(there.sum()):,} objects have "
+            f"none that overlaps them by at least {MATCH:g}: AP loses what further detections would find",
+            int(full.sum()), int(np.count_nonzero(counts)), "write more detections of each image",
+            examples(case.labels(np.flatnonzero(full))),
+        )  # fmt: skip
+
+
 def near_chance(case: Case) -> Iterator[Suspicion]:
     """A main number of nearly 0, although there are objects and detections."""
     if min(len(case.detections), len(case.ground_truth)) < FEWEST:
@@ -249,6 +274,42 @@ def near_chance(case: Case) -> Iterator[Suspicion]:
             "look at some images (`ioukit view`): other images, other classes or another frame of the boxes can be the "
             "cause, or a detector that was not trained",
         )  # fmt: skip
+    else:
+        yield from _classes_by_chance(case)
+
+
+def _classes_by_chance(case: Case) -> Iterator[Suspicion]:
+    """Classes that agree with those of the objects no more than after they were shuffled within each image."""
+    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    close = np.flatnonzero(case.overlaps >= MATCH)
+    close = close[np.lexsort((dt.scores[pairs.detections[close]], pairs.objects[close]))]
+    close = close[np.append(np.diff(pairs.objects[close]) != 0, True)[: len(close)]]  # the one with the highest score
+    labels, image = gt.category_ids[pairs.objects[close]], pairs.images[close]
+    seen = dt.category_ids[pairs.detections[close]]
+    # An image on which either side has one class tells nothing: to shuffle it changes nothing.
+    several = np.ones(len(gt.images), np.bool_)
+    for classes in (labels, seen):
+        several &= np.bincount(np.unique(np.stack([image, classes]), axis=1)[0], minlength=len(several)) > 1
+    kept = several[image]
+    labels, seen, image = labels[kept], seen[kept], image[kept]
+    agree, number = int((labels == seen).sum()), np.bincount(image, minlength=len(several))
+    rows, others = (np.unique(np.stack([image, each]), axis=1, return_counts=True) for each in (labels, seen))
+    times = {(where, label): count for where, label, count in zip(*others[0].tolist(), others[1].tolist(), strict=True)}
+    expected = sum(
+        count * times.get((where, label), 0) / number[where]
+        for where, label, count in zip(*rows[0].tolist(), rows[1].tolist(), strict=True)
+    )
+    telling = len(labels) - expected
+    if telling < FEWEST_TELLING or agree - expected > HARDLY_MORE * telling:
+        return
+    yield Suspicion(
+        "classes_by_chance", "likely",
+        f"on images with several classes, a detection overlaps {len(labels):,} objects by at least {MATCH:g}: "
+        f"{agree:,} of these have its class, and {expected:,.0f} would have it if the classes of the detections were "
+        "shuffled within each image",
+        len(labels), len(labels), "write each class with its own box: rows of an image may have been mixed, or the "
+        "classes are those of another list",
+    )  # fmt: skip
 
 
 def _ranking(case: Case) -> Iterator[Suspicion]:
