@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.checks import check
+from ioukit.checks import check, repaired
 from ioukit.checks.repairs.boxes import with_edges
 from support.planted_scenes import drawn, real
 
@@ -151,3 +151,13 @@ def test_what_is_rounded_outwards_to_a_step_is_no_margin(sets: dict[str, Pair], 
     checked = check(gt, dataclasses.replace(dt, boxes=np.hstack([low, high - low])))
     assert "detections_rounded" in harmful(checked)
     assert not checked.repairs or "edges" not in " ".join(checked.repairs)
+
+
+@pytest.mark.parametrize("how", ["hflip", "vflip"])
+@pytest.mark.parametrize("side", ["detections", "ground_truth"])
+def test_mirrored_boxes_may_be_those_of_either_side(how: str, side: str) -> None:
+    gt, dt = real()["yolact"]
+    changed, found = repaired(gt, dt, [f"gt:turn={how}" if side == "ground_truth" else f"turn={how}"])
+    (finding,) = [one for one in check(changed, found) if one.code.endswith(how)]
+    assert finding.code == f"detections_{how}"
+    assert "It may as well be the boxes of the ground truth that are at another place" in finding.suspicion.message

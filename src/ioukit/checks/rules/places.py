@@ -44,7 +44,7 @@ MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
 BELONGS, FEWEST_BOXES, UPPER, DRAWS = 0.5, 2, 0.75, 100
 
 LOOSE = 1.5  # boxes that are so many times too large, or less, can be those of a weak detector
-EITHER_SIDE = ("moved", "edges", "sides")  # repairs that put either side where the other one is
+EITHER_SIDE = ("moved", "edges", "sides", "hflip", "vflip", "rot180")  # put either side where the other one is
 
 WORDS = {
     "hflip": "the mirror image (left and right)",
@@ -102,9 +102,11 @@ def places(case: Case) -> Iterator[Suspicion]:
 def _of_one_side(case: Case, found: dict[Side, tuple[Suspicion, _Place]]) -> Iterator[Suspicion]:
     """The suspicions, one where either side can be put where the other one is: of the side that is wrong.
 
-    AP does not tell it, as larger boxes overlap more. If nothing does, it is the detections that are moved back.
+    AP does not tell it: larger boxes overlap more, and mirrored ones as much on either side. If nothing does, it is the
+    detections that are moved back.
     """
-    if len(found) < 2 or len({place.repair and place.repair[0] for _, place in found.values()} & set(EITHER_SIDE)) != 1:
+    repairs = [set(place.repair or ()) & set(EITHER_SIDE) for _, place in found.values()]
+    if len(found) < 2 or not set.intersection(*repairs):
         yield from (suspicion for suspicion, _ in found.values())
         return
     side = wrong_side(case, {each: place.boxes for each, (_, place) in found.items()})
