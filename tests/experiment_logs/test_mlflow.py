@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from support.evaluated_scenes import coco, made
 from support.report_cases import ATTACKS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ioukit import Evaluation
 
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: pip install 'ioukit[mlflow]'")
@@ -34,13 +37,14 @@ def evaluation() -> Evaluation:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("mlflow")
     mlflow.set_tracking_uri(f"sqlite:///{folder}/runs.db")
     client = mlflow.MlflowClient()
     experiment = client.create_experiment("ioukit", artifact_location=(folder / "artifacts").as_uri())
     mlflow.set_experiment(experiment_id=experiment)
-    return client
+    yield client
+    os.environ.pop("MLFLOW_EXPERIMENT_ID", None)  # for processes, of other tests, too, which know no such experiment
 
 
 def new_run(client: Any) -> str:
