@@ -153,9 +153,9 @@ def _too_strict(
     _, _, of_detections = close_pairs(dt, LOWEST)
     # Rounded up as it is printed, so that no two overlap by more than what is printed.
     limit = math.ceil(100 * float(of_detections.max())) / 100 if len(of_detections) else LOWEST
-    # Of one detection of an image, none can overlap another one, whatever NMS does.
-    groups = np.unique(np.stack([dt.image_ids, dt.category_ids]), axis=1, return_counts=True)[1]
-    if (groups > 1).sum() < FEWEST_PAIRS:
+    # One detection of a class on an image overlaps no other one, whatever NMS does.
+    times = np.unique(np.stack([dt.image_ids, dt.category_ids]), axis=1, return_counts=True)[1]
+    if times[times > 1].sum() < FEWEST_PAIRS:
         return
     lost = np.unique(rows[overlaps > limit])
     share = len(lost) / max(1, len(objects))
