@@ -138,6 +138,19 @@ def test_chances(p_value: float, permutations: int, said: str) -> None:
     assert chance(p_value, permutations) == said
 
 
+@pytest.mark.parametrize(
+    ("p_value", "permutations", "said"),
+    [
+        (2 / 32, 31, "2 of 32 cases"),
+        (1 / 32, 31, "1 of 32 cases"),
+        (1.0, 31, "every case"),
+        (3 / 8192, 8191, "3 of 8,192 cases"),
+    ],
+)
+def test_chances_among_all_exchanges_are_counts(p_value: float, permutations: int, said: str) -> None:
+    assert chance(p_value, permutations, is_every=True) == said
+
+
 def test_points() -> None:
     assert [points(value) for value in (0.006, 0.0, 0.01, 1.0)] == [
         "0.6 points",

@@ -110,6 +110,7 @@ class ModelPair(Frozen):
             self.names,
             compared.num_images,
             compared.permutations,
+            is_every=compared.is_every_permutation,
             num_clusters=compared.num_clusters,
             lower_is_better=lower,
             p_corrected=self.p_corrected,

@@ -108,9 +108,10 @@ class TrackPair(Frozen):
         side = "higher" if one.difference > 0 else "lower"
         if self.p_smallest > alarm(one.level):
             return f"With {sequences}{self._shortage()} {b} is {side} by {size}."
-        cases = _cases if self.is_every_permutation else chance
+        is_every = self.is_every_permutation  # the data itself is one of them
+        cases = chance(one.p_value, self.permutations - is_every, is_every=is_every)
         decides = correction_words(one, self.p_corrected)
-        often = f"hance alone would show as much in {cases(one.p_value, self.permutations)}{decides}."
+        often = f"hance alone would show as much in {cases}{decides}."
         shown = self.outcome
         if is_denied(one, shown=bool(shown)) and not one.warnings:
             often += f" The p-value decides this, though the interval {contains(shown=bool(shown))} 0."
@@ -187,9 +188,3 @@ class TrackPair(Frozen):
     def __repr__(self) -> str:
         one = self.difference
         return f"TrackPair({one.key}: {self.name_a} {one.a:.4f}, {self.name_b} {one.b:.4f}, p={one.p_value:.3g})"
-
-
-def _cases(p_value: float, permutations: int) -> str:
-    """A p-value of all permutations in words."""
-    cases = round(p_value * permutations)
-    return "every case" if cases == permutations else f"{cases:,} of {permutations:,} cases"

@@ -49,6 +49,7 @@ def verdict(
     num_images: int,
     permutations: int,
     *,
+    is_every: bool = False,
     num_clusters: int | None = None,
     lower_is_better: bool = False,
     p_corrected: float | None = None,
@@ -61,6 +62,7 @@ def verdict(
         names: The names of both models.
         num_images: On how many images they were evaluated.
         permutations: How many permutations the p-value comes from.
+        is_every: Whether these are all that there are.
         num_clusters: How many clusters of images were drawn and exchanged; each image alone if ``None``.
         lower_is_better: Whether a lower number is better, as a miss rate is.
         p_corrected: The p-value corrected for the number of pairs of models, which decides; ``None`` if it is the only
@@ -79,7 +81,7 @@ def verdict(
         doubt = f" (difference {with_error(difference)})" if _leaves_open(difference) else ""
         return f"{a} and {b} have the same {key}, {difference.a:.3f}{doubt}."
     amount = f"{with_error(difference)} of {key}"
-    cases = chance(difference.p_value, permutations)
+    cases = chance(difference.p_value, permutations, is_every=is_every)
     often = f"hance alone would show as much in {cases}{correction_words(difference, p_corrected)}."
     shown = outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected)
     side = "higher" if gain > 0 else "lower"
@@ -272,13 +274,17 @@ def point_of_view(changes: Changes, names: tuple[str, str], thresholds: tuple[st
     return f"What changed at {overlap_of(changes.iou_type, f'{changes.iou_threshold:g}')}, with {scores}:"
 
 
-def chance(p_value: float, permutations: int) -> str:
-    """A p-value in words: ``"2 of 1,000 cases"``.
+def chance(p_value: float, permutations: int, *, is_every: bool = False) -> str:
+    """A p-value in words: ``"2 of 1,000 cases"``, or ``"2 of 32 cases"`` where these are all.
 
     Args:
         p_value: Within (0, 1].
         permutations: How many permutations it comes from; the smallest p-value is 1 / (1 + permutations).
+        is_every: Whether these are all that there are, besides the data itself.
     """
+    if is_every:
+        cases = round(p_value * (1 + permutations))
+        return "every case" if cases == 1 + permutations else f"{cases:,} of {1 + permutations:,} cases"
     if p_value <= 1.0000001 / (1 + permutations):
         return f"at most 1 of {max(permutations, 2):,} cases"
     total = min(1000, 1 + permutations)

@@ -227,11 +227,11 @@ def _start(drawn: SliderCurves | None, score: float) -> int:
 
 def _numbers_words(pair: ModelPair, letter: str, level: str) -> str:
     statistics = pair.comparison
-    # The data itself is one of all ways.
-    every = statistics.permutations == 2**statistics.num_clusters - 1
     key = pair.a.protocol.main_measure.key
     corrected = "" if pair.p_corrected is None else f"; that of {key} is corrected for the number of pairs of models"
-    exchanges = f"all {statistics.permutations + 1:,}" if every else f"{statistics.permutations:,} random"
+    # The data itself is one of all ways.
+    every, made = statistics.is_every_permutation, statistics.permutations
+    exchanges = f"all {made + 1:,}" if every else f"{made:,} random"
     return (
         f"The {level} interval of a difference shows what other images could give. The p-value is the share of "
         f"{exchanges} exchanges of A and {letter} that show a difference as large{corrected}. "

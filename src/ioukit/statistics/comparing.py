@@ -30,7 +30,7 @@ from ioukit.statistics.differences import ClassDifference, Comparison, Differenc
 from ioukit.statistics.estimating import check_level, enough_groups
 from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.named_numbers import chosen_keys, labels_of, named_numbers
-from ioukit.statistics.resampling import ImageGroups, Labels, check_seed
+from ioukit.statistics.resampling import Labels, check_seed
 from ioukit.statistics.spread import shared, variances
 
 ClassCorrection: TypeAlias = Literal["westfall-young", "holm", "benjamini-hochberg", "none"]
@@ -70,8 +70,9 @@ def compare(
         level: The probability with which an interval should hold the true difference, within (0, 1).
         power: The probability with which :attr:`Difference.detectable` would be found, within [0.5, 1).
         replicates: How many replicates of the bootstrap.
-        permutations: How many permutations, at most: if there are not more ways to swap the images, or clusters, all
-            of them are made. The smallest p-value is ``1 / (1 + permutations)``; that of n images is ``2 / 2**n``.
+        permutations: How many permutations, at most: if there are not more ways to swap the images, or clusters, on
+            which the models differ, all of them are made. The smallest p-value is ``1 / (1 + permutations)``; that of n
+            such images is ``2 / 2**n``.
         seed: A whole number of at least 0. The same seed gives the same bits, for any number of threads.
         strata: The stratum of each image, see :func:`intervals`.
         clusters: The cluster of each image, see :func:`intervals`. Clusters are swapped as a whole, too.
@@ -111,8 +112,7 @@ def compare(
     check_same_ground_truth(a, b, names=names)
     groups = enough_groups(a.matches, strata, clusters)
     permutations = operator.index(permutations)
-    further = 2 * min(permutations, ways_to_swap(groups))
-    evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, further)
+    evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, 2 * permutations)
     tests = permutation_tests(evidence, permutations, all_if_few=True)
     of_a, of_b = (observed.tolist() for observed in evidence.observed)
     parts = zip(of_a, of_b, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True)
@@ -148,6 +148,7 @@ def compare(
         groups.num_clusters,
         operator.index(replicates),
         len(tests.swapped),
+        tests.is_every,
         operator.index(seed),
         correction,
     )
@@ -189,6 +190,8 @@ class PermutationTests:
     """How many clusters there are."""
     asked: int
     """How many permutations were asked for; there are fewer if these are all ways to swap the clusters."""
+    is_every: bool = False
+    """Whether these are all ways to swap the clusters on which the models differ, besides the data itself."""
 
     @property
     def p_values(self) -> list[float]:
@@ -226,18 +229,13 @@ class PermutationTests:
         return [float(one) for one in np.maximum(adjusted, self._least[part])]
 
 
-def ways_to_swap(groups: ImageGroups) -> int:
-    """In how many ways clusters can be swapped, besides leaving the data as it is."""
-    return int(2**groups.num_clusters) - 1
-
-
 def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool = False) -> PermutationTests:
     """Swaps the detections of clusters on which the models differ: at random, or in all ways if there are so few.
 
     Args:
         evidence: The numbers and the clusters.
-        permutations: How many; if there are not more ways to swap all clusters, that many.
-        all_if_few: Whether all ways are made, one after the other, if there are not more than permutations.
+        permutations: How many, at most.
+        all_if_few: Whether all ways are made if there are not more than permutations.
     """
     numbers, groups = evidence.numbers, evidence.groups
     observed = evidence.observed[1] - evidence.observed[0]
@@ -251,8 +249,8 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
     both = interleave(*tables, same_scale=2 * len(differs.classes) < differs.places)
     count, of_classes = int(some.sum()), np.bincount(differs.classes, minlength=len(tables[0].evaluated))
     differing = np.where(numbers.classes < 0, count, of_classes[numbers.classes])
-    every = all_if_few and 2**count - 1 <= permutations
-    made = min(ways_to_swap(groups), permutations) if all_if_few else permutations
+    every = all_if_few and 0 < 2**count - 1 <= permutations
+    made = 2**count - 1 if every else permutations
     for start, stop in numbers.batches(both, made, replicates=2):
         if every:
             swaps = groups.all_swaps(1 + start, 1 + stop, some)
@@ -266,14 +264,14 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
         # A permutation whose number is undefined counts as reached, so that it cannot make anything significant.
         reached += (~(np.abs(swapped) < np.abs(observed) - ROUNDING)).sum(axis=0)
         drawn.append(swapped)
-        evidence.progress.add(len(weights))
+        evidence.progress.add(evidence.further * (stop - start) / made)
     pairs = zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
     clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
     # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
     spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)
     errors = np.sqrt(spread * count / (count - 1))
-    return PermutationTests(observed, reached, errors, permuted, clusters, differing, count, permutations)
+    return PermutationTests(observed, reached, errors, permuted, clusters, differing, count, permutations, every)
 
 
 def difference_of(

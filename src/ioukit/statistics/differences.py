@@ -167,6 +167,9 @@ class Comparison(Frozen):
     """How many replicates of the bootstrap were drawn."""
     permutations: int
     """How many permutations were made."""
+    is_every_permutation: bool
+    """Whether these are all ways to exchange the images, or clusters, on which the models differ, besides the data
+    itself; otherwise they are random."""
     seed: int
     """The seed of both."""
     correction: str

@@ -178,10 +178,7 @@ class ImageGroups:
         return self._images(swaps)
 
     def all_swaps(self, start: int, stop: int, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """(stop - start, I) bools: the ways to swap some of the (C,) clusters by their number; 0 swaps none.
-
-        Behind the last way, they begin again.
-        """
+        """(stop - start, I) bools: the ways to swap some of the (C,) clusters by their number; 0 swaps none."""
         swaps, places = np.zeros((stop - start, self.num_clusters), np.bool_), np.flatnonzero(among)
         swaps[:, places] = np.arange(start, stop)[:, None] >> np.arange(len(places)) & 1
         return self._images(swaps)

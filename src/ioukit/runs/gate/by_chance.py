@@ -52,7 +52,10 @@ class ByChance:
         findings: dict[str, Finding] = {key: "in doubt" for key, p_value in at_limit.items() if not p_value <= highest}
         return [
             dataclasses.replace(
-                check, finding=findings.get(check.key, check.finding), p_value=chances.get(check.key, math.nan)
+                check,
+                finding=findings.get(check.key, check.finding),
+                p_value=chances.get(check.key, math.nan),
+                permutations=len(self._tests.swapped) if check.key in chances else 0,
             )
             for check in checks
         ]
@@ -65,7 +68,7 @@ class ByChance:
     @property
     def _smallest(self) -> float:
         """The smallest p-value that there is: more certainty than that of all permutations cannot be asked for."""
-        return 1 / (1 + len(self._tests.swapped))
+        return max(1 / (1 + self._tests.asked), 0.5**self._tests.num_clusters)
 
     def _p_value(self, key: str, *, falls: bool) -> float:
         """The one-sided p-value of a difference."""

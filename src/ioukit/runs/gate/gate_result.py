@@ -49,11 +49,18 @@ class RuleCheck:
     broken, it is corrected for their number. More than 1 minus the certainty is doubt, but for a rule that holds with a
     margin. NaN unless the bounds alone break the rule; or let it hold by a change of more than the limit, where doubt
     does not pass."""
+    permutations: int = 0
+    """How many permutations the p-value comes from; fewer than 1,000 if these are all ways to exchange the images, or
+    clusters, on which the runs differ."""
 
     @property
     def difference(self) -> float:
         """``candidate - baseline``."""
         return self.candidate - self.baseline
+
+    def chance(self) -> str:
+        """The p-value in words, such as ``"2 of 32 cases"``."""
+        return chance(self.p_value, self.permutations, is_every=self.permutations < PERMUTATIONS)
 
     def notebook_values(self, gate: GateResult) -> dict[str, float | None]:
         """What a notebook shows of the number: bounds and a difference where there are any."""
@@ -228,7 +235,7 @@ def shown_bounds(check: RuleCheck, result: RuleResult) -> str:
     certain = [f" ({percent(each)})" for each in certainties_of(rule, result.certainty, len(result.checks))]
     often = ""
     if len(result.checks) > 1 and check.finding == "in doubt" and not math.isnan(check.p_value):
-        often = f"; by chance in {chance(check.p_value, PERMUTATIONS)}"
+        often = f"; by chance in {check.chance()}"
     return (
         f"at least {_shown(check.low, rule, low, sign)}{certain[0]}, "
         f"at most {_shown(check.high, rule, high, sign)}{certain[1]}{often}"

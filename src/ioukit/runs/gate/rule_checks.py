@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._near_names import suggest
 from ioukit._progress import as_part
-from ioukit.comparison.words import chance
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.by_chance import ROUNDING, ByChance
 from ioukit.runs.gate.gate_result import (
-    PERMUTATIONS,
     Finding,
     GateResult,
     Outcome,
@@ -320,8 +318,8 @@ def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
         limit = "" if rule.forbids_low else "; it may not rise"
     doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
     if doubt and not math.isnan(check.p_value):
-        often = chance(check.p_value, PERMUTATIONS)
-        doubt = f"; chance alone would show such a {'fall' if sign < 0 else 'rise'} in {often}{doubt}"
+        way = "fall" if sign < 0 else "rise"
+        doubt = f"; chance alone would show such a {way} in {check.chance()}{doubt}"
     return f"{check.key} {change}: {allowed}{limit}{doubt}"
 
 
