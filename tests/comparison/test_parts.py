@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comparison.two_models import two_models
@@ -42,6 +42,7 @@ def lists(split: Parts) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
+@settings(max_examples=25)
 @given(two_models())
 def test_parts_add_up_to_the_difference(name: str, models: TwoModels) -> None:
     protocol = find_protocol(name, "bbox")

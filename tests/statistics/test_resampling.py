@@ -63,13 +63,13 @@ def test_leaving_out_takes_each_cluster_once(groups: tuple[list[int], list[int]]
 
 
 def test_each_image_is_drawn_once_on_average_and_swapped_half_of_the_time() -> None:
-    weights = bootstrap_weights(np.arange(50), 20_000, seed=3)
+    weights = bootstrap_weights(np.arange(50), 5_000, seed=3)
     # Multinomial: mean 1, variance 1 - 1/n, covariance -1/n.
-    assert np.abs(weights.mean(axis=0) - 1).max() < 5 / np.sqrt(20_000)
+    assert np.abs(weights.mean(axis=0) - 1).max() < 5 / np.sqrt(5_000)
     assert abs(weights.astype(float).var() - 49 / 50) < 0.01
     assert abs(np.mean(weights == 0) - (49 / 50) ** 50) < 0.003
-    swaps = permutation_swaps(np.arange(50), 20_000, seed=3)
-    assert np.abs(swaps.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(20_000)
+    swaps = permutation_swaps(np.arange(50), 5_000, seed=3)
+    assert np.abs(swaps.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(5_000)
     assert np.abs(np.corrcoef(swaps[:2_000].T) - np.eye(50)).max() < 5 / np.sqrt(2_000)
 
 
