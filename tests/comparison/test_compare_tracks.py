@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from ioukit import Detections, GroundTruth, Masks, TrackEvaluation, evaluate, evaluate_tracks
 from ioukit.comparison import TrackComparison, TrackPair, compare_tracks
-from ioukit.comparison.drawn_sequences import measured_differences
+from ioukit.comparison.drawn_sequences import TrackDifference, measured_differences
 from ioukit.comparison.track_changes import changed_objects
-from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.track_text import difference_row
 from ioukit.comparison.words import needed_sentence
 from ioukit.statistics import bootstrap_weights

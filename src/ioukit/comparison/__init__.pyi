@@ -1,6 +1,7 @@
 """Is model B better than model A, and what changed? The parts of a difference, and one number over many data sets."""
 
 from ioukit.comparison.agreement import Agreement, PairAgreement, agree
+from ioukit.comparison.drawn_sequences import TrackDifference
 from ioukit.comparison.model_comparison import ModelComparison, compare_models
 from ioukit.comparison.model_pair import ModelPair
 from ioukit.comparison.object_changes import (
@@ -17,7 +18,6 @@ from ioukit.comparison.splitting import Parts, parts
 from ioukit.comparison.suite import Suite, evaluate_suite
 from ioukit.comparison.track_changes import TrackChanges
 from ioukit.comparison.track_comparison import TrackComparison, compare_tracks
-from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.track_pair import TrackPair
 
 __all__ = [

@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ioukit._checks import pluralize
+from ioukit._columns import record
+from ioukit._words_and_colours import percent
 from ioukit.statistics.correction import ROUNDING, adjust_p_values
 from ioukit.statistics.detectable import alarm, images_needed
+from ioukit.statistics.differences import ComparedNumber
 from ioukit.statistics.resampling import ImageGroups
 from ioukit.statistics.spread import jackknifed, variances
 from ioukit.statistics.student import t_quantile
@@ -38,6 +41,35 @@ _FEW = 30
 to 91 % of the cases in which no sequence stands out (`benchmarks/tracks_simulation.py`)."""
 _FEW_DF = 10
 """With fewer degrees of freedom, too."""
+
+
+@record(frozen=True, eq=False, repr=False)
+class TrackDifference(ComparedNumber):
+    """One number of two trackers, and what these sequences can tell of its difference.
+
+    Sequences are drawn, and exchanged between the trackers. The limits are NaN, and with them the standard error, if a
+    single sequence has the number, or if it is a ratio, objects; or if no sequence changes the difference: it then says
+    nothing about others.
+    """
+
+    sequences_needed: int | None
+    """How many sequences of the same kind would show this difference with a probability of 0.8, if it is the true one;
+    more than there are if it is not significant. It is not corrected for the number of pairs. ``None`` if the
+    difference is 0, or if it cannot be told: where so few sequences could not show any difference, or the p-value is
+    about 1."""
+    warnings: tuple[str, ...] = ()
+    """Why the limits may hold the true difference less often than they say; empty if nothing is known."""
+
+    def notebook_values(self) -> dict[str, Any]:
+        """What a notebook shows next to the two numbers."""
+        return {**super().notebook_values(), "doubt of the limits": "; ".join(self.warnings)}
+
+    def __repr__(self) -> str:
+        doubt = f" (doubtful: {'; '.join(self.warnings)})" if self.warnings else ""
+        return (
+            f"TrackDifference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {percent(self.level)} "
+            f"from {self.low:+.4f} to {self.high:+.4f}{doubt}, p={self.p_value:.3g})"
+        )
 
 
 class Limits(NamedTuple):

@@ -43,6 +43,7 @@ from ioukit.statistics import Difference, Interval
 from ioukit.statistics.detectable import enough_permutations
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.over_sets import mean_difference, mean_interval, mean_key, mean_of
+from ioukit.statistics.replicates import find_measure
 from ioukit.statistics.resampling import check_seed
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Suite(Frozen):
 
     @property
     def _measure(self) -> Measure:
-        return _measure(self.evaluations[0][0], self.key)
+        return find_measure(self.evaluations[0][0].protocol, self.key)
 
     def verdicts(self) -> list[str]:
         """What the tests show, in sentences: first of all models, if there are three or more, then of each pair."""
@@ -304,7 +305,7 @@ def evaluate_suite(
             intervals[name] = mean_interval([models[at] for models in counted], key, **options)
     ranking = None
     if len(names) > 2 and replicates:
-        lower = _measure(evaluations[0][0], key).lower_is_better
+        lower = find_measure(evaluations[0][0].protocol, key).lower_is_better
         tests: dict[str, Any] = {"level": level, "permutations": permutations, "correction": "holm"}
         images = sum(map(_images, counted))
         tests["shortage"] = _shortage(level, permutations, images, len(names))
@@ -346,10 +347,6 @@ def _checked(sets: Mapping[str, Mapping[str, Evaluation]], key: str | None) -> t
 
 def _shortage(level: float, permutations: int, images: int, models: int) -> str:
     return shortage_of(level, permutations, images, images, tests_in(models, "holm"))
-
-
-def _measure(evaluation: Evaluation, key: str) -> Measure:
-    return next(one for one in evaluation.protocol.measures if one.key == key)
 
 
 def _images(models: Sequence[Evaluation]) -> int:

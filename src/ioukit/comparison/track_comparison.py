@@ -14,9 +14,8 @@ import numpy as np
 
 from ioukit._checks import check_count, check_result, pluralize
 from ioukit._columns import Frozen, record
-from ioukit.comparison.drawn_sequences import Measured, fewest_sequences, measured_differences
+from ioukit.comparison.drawn_sequences import Measured, TrackDifference, fewest_sequences, measured_differences
 from ioukit.comparison.track_changes import track_changes
-from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.track_pair import TrackPair
 from ioukit.comparison.track_text import tracks_text
 from ioukit.statistics import adjust_p_values
@@ -158,21 +157,10 @@ def _differences(
     found = []
     for key in keys:
         of_a, of_b, one = a.summary[key], b.summary[key], measured[key]
-        found.append(
-            TrackDifference(
-                key=key,
-                a=of_a,
-                b=of_b,
-                difference=of_b - of_a,
-                low=one.limits.low,
-                high=one.limits.high,
-                level=level,
-                standard_error=one.limits.error,
-                p_value=math.nan if math.isnan(of_b - of_a) else one.p_value,
-                sequences_needed=one.needed,
-                warnings=one.limits.warnings,
-            )
-        )
+        error, low, high, warnings = one.limits
+        p_value = math.nan if math.isnan(of_b - of_a) else one.p_value
+        number = key, of_a, of_b, of_b - of_a, low, high, level, error, p_value
+        found.append(TrackDifference(*number, one.needed, warnings))
     return tuple(found)
 
 

@@ -10,9 +10,8 @@ from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value
 from ioukit._words_and_colours import percent
-from ioukit.comparison.drawn_sequences import which_sequences
+from ioukit.comparison.drawn_sequences import TrackDifference, which_sequences
 from ioukit.comparison.track_changes import OBJECT_CHANGES, changed_objects
-from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.words import (
     EQUAL,
     chance,
@@ -144,17 +143,7 @@ class TrackPair(Frozen):
     def notebook_rows(self) -> tuple[Sequence[Any], int]:
         """One row per number."""
         rows = [
-            {
-                "": one.key,
-                self.name_a: one.a,
-                self.name_b: one.b,
-                "difference": one.difference,
-                "low": one.low,
-                "high": one.high,
-                "p-value": one.p_value,
-                "doubt of the limits": "; ".join(one.warnings),
-            }
-            for one in self.differences
+            {"": one.key, self.name_a: one.a, self.name_b: one.b, **one.notebook_values()} for one in self.differences
         ]
         return rows, len(rows)
 

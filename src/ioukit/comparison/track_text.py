@@ -14,7 +14,7 @@ from ioukit.comparison.words import doubt_sentence, interval_note, track_change_
 from ioukit.tracks.results import AS_COUNTS, number_table
 
 if TYPE_CHECKING:
-    from ioukit.comparison.track_differences import TrackDifference
+    from ioukit.comparison.drawn_sequences import TrackDifference
     from ioukit.comparison.track_pair import TrackPair
 
 _short = functools.partial(shorten, longest=24)

@@ -15,11 +15,12 @@ from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm, fewest_clusters, fewest_permutations
 
 if TYPE_CHECKING:
+    from ioukit.comparison.drawn_sequences import TrackDifference
     from ioukit.comparison.object_changes import Changes
     from ioukit.comparison.splitting import Parts
     from ioukit.comparison.track_changes import TrackChanges
-    from ioukit.comparison.track_differences import TrackDifference
     from ioukit.statistics import Difference
+    from ioukit.statistics.differences import ComparedNumber
 
 
 EQUAL = 1e-12
@@ -27,16 +28,14 @@ _MOST_IMAGES = 10_000_000
 
 
 def outcome(
-    difference: Difference | TrackDifference, *, lower_is_better: bool = False, p_corrected: float | None = None
+    difference: ComparedNumber, *, lower_is_better: bool = False, p_corrected: float | None = None
 ) -> Literal["better", "worse", ""]:
     """What the test shows of the second model; empty if it cannot tell the two apart. The arguments are `verdict`'s."""
     decides = difference.p_value if p_corrected is None else p_corrected
     return "" if decides > alarm(difference.level) else leaning(difference, lower_is_better=lower_is_better)
 
 
-def leaning(
-    difference: Difference | TrackDifference, *, lower_is_better: bool = False
-) -> Literal["better", "worse", ""]:
+def leaning(difference: ComparedNumber, *, lower_is_better: bool = False) -> Literal["better", "worse", ""]:
     """Whether the number of the second model is better or worse, by chance or not; empty if they are equal."""
     if math.isnan(difference.difference) or abs(difference.difference) < EQUAL:
         return ""
@@ -99,7 +98,7 @@ def verdict(
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
 
 
-def correction_words(difference: Difference | TrackDifference, p_corrected: float | None) -> str:
+def correction_words(difference: ComparedNumber, p_corrected: float | None) -> str:
     """The p-value that decides, as the end of a clause; empty if that of the pair alone says the same."""
     own = difference.p_value
     matters = p_corrected is not None and own <= alarm(difference.level) and p_corrected > own
@@ -136,7 +135,7 @@ def tests_in(models: int, correction: str) -> int:
     return max(models * (models - 1) // 2, 1) if correction in ("holm", "westfall-young") else 1
 
 
-def is_denied(difference: Difference | TrackDifference, *, shown: bool) -> bool:
+def is_denied(difference: ComparedNumber, *, shown: bool) -> bool:
     """Whether the interval says the opposite of the test; false if it is undefined."""
     low, high = difference.low, difference.high
     return low <= 0 <= high if shown else low > 0 or high < 0
@@ -455,7 +454,7 @@ def spread_sentence(parts: Parts) -> str:
     return f"{points(parts.spread, 2)}{of_it} belong to no part alone and are spread over all in proportion."
 
 
-def with_error(difference: Difference | TrackDifference) -> str:
+def with_error(difference: ComparedNumber) -> str:
     """The size of a difference with half its interval: ``"0.6 ± 0.4 points"``."""
     size, half = 100 * abs(difference.difference), 50 * (difference.high - difference.low)
     if not _shows_error(difference):
@@ -464,12 +463,12 @@ def with_error(difference: Difference | TrackDifference) -> str:
     return f"{size:.{digits}f} ± {half:.{digits}f} points"
 
 
-def _leaves_open(difference: Difference | TrackDifference) -> bool:
+def _leaves_open(difference: ComparedNumber) -> bool:
     """Whether numbers that are equal here may differ elsewhere, and by how much is known."""
     return _shows_error(difference) and difference.high - difference.low > EQUAL
 
 
-def _shows_error(difference: Difference | TrackDifference) -> bool:
+def _shows_error(difference: ComparedNumber) -> bool:
     """Whether half the interval stands behind the size of a difference: not if it is undefined or not symmetric."""
     is_cut = difference.low == -1 or difference.high == 1
     return math.isfinite(difference.high - difference.low) and not is_cut

@@ -129,6 +129,6 @@ def clusters_of_numbers(table: MatchTable, groups: ImageGroups, numbers: NamedNu
         on[areas[column]].carriers(in_group(table.evaluated, protocol, numbers.measures[column].group))
         if of_class < 0
         else on[areas[column]].counts[of_class]
-        for column, of_class in zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
+        for column, of_class in numbers.pairs
     ]
     return np.array(found, np.intp)

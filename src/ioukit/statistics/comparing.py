@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,11 @@ from ioukit.statistics.detectable import (
     images_needed,
     smallest_p_value,
 )
-from ioukit.statistics.differences import ClassDifference, Comparison, Difference
+from ioukit.statistics.differences import ClassDifference, ComparedNumber, Comparison, Difference
 from ioukit.statistics.estimating import check_level, enough_groups
-from ioukit.statistics.evidence import Evidence
+from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import chosen_keys, labels_of, named_numbers
+from ioukit.statistics.replicates import find_measure
 from ioukit.statistics.resampling import Labels, check_seed
 from ioukit.statistics.spread import shared, variances
 
@@ -115,26 +116,13 @@ def compare(
     evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, 2 * permutations)
     tests = permutation_tests(evidence, permutations, all_if_few=True)
     of_a, of_b = (observed.tolist() for observed in evidence.observed)
-    parts = zip(of_a, of_b, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True)
-    rows = [
-        ComparedNumber(
-            of_a,
-            of_b,
-            one.value,
-            *one.limits_of_difference(level),
-            level,
-            one.error,
-            p_value,
-            "t",
-            undefined,
-            one.warnings,
-        )
-        for of_a, of_b, one, p_value, undefined in parts
-    ]
+    undefined = evidence.undefined.tolist()
+    parts = zip(every, of_a, of_b, evidence.differences, tests.p_values, undefined, strict=True)
+    rows = [compared(level, *each) for each in parts]
     images = len(a.matches.image_ids)
     differences = [
-        difference_of(key, row, vanished, tests, at, groups.num_clusters - 1, power, images)
-        for at, (key, row, vanished) in enumerate(zip(listed, rows, evidence.vanished, strict=False))
+        difference_of(row, vanished, tests, at, groups.num_clusters - 1, power, images)
+        for at, (row, vanished) in enumerate(zip(rows[: len(listed)], evidence.vanished, strict=False))
     ]
     classes = {}
     for at, key in enumerate(of_classes):
@@ -154,20 +142,12 @@ def compare(
     )
 
 
-class ComparedNumber(NamedTuple):
-    """What `Difference` and `ClassDifference` both say of a number."""
-
-    a: float
-    b: float
-    difference: float
-    low: float
-    high: float
-    level: float
-    standard_error: float
-    p_value: float
-    method: str
-    undefined: float
-    warnings: tuple[str, ...]
+def compared(
+    level: float, key: str, a: float, b: float, one: Estimate, p_value: float, undefined: float
+) -> dict[str, Any]:
+    """What `Difference` and `ClassDifference` both say of a number, by their fields."""
+    number = ComparedNumber(key, a, b, one.value, *one.limits_of_difference(level), level, one.error, p_value)
+    return {**vars(number), "method": "t", "undefined": undefined, "warnings": one.warnings}
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,8 +245,7 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
         reached += (~(np.abs(swapped) < np.abs(observed) - ROUNDING)).sum(axis=0)
         drawn.append(swapped)
         evidence.progress.add(evidence.further * (stop - start) / made)
-    pairs = zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
-    clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)
+    clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in numbers.pairs], np.intp)
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
     # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
     spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)
@@ -275,8 +254,7 @@ def permutation_tests(evidence: Evidence, permutations: int, *, all_if_few: bool
 
 
 def difference_of(
-    key: str,
-    row: ComparedNumber,
+    row: Mapping[str, Any],
     vanished: Mapping[str, float],
     tests: PermutationTests,
     at: int,
@@ -287,8 +265,7 @@ def difference_of(
     """The record of a difference, with what could be detected by the test.
 
     Args:
-        key: The name of the number.
-        row: What is known of it.
+        row: What is known of it, see :func:`compared`.
         vanished: See :attr:`Difference.vanished`.
         tests: The tests of several numbers.
         at: Which of them this is.
@@ -296,7 +273,7 @@ def difference_of(
         power: As for :func:`compare`.
         images: How many images there are.
     """
-    level, error = row.level, float(tests.errors[at])
+    level, error = row["level"], float(tests.errors[at])
     detectable = detectable_difference(error, level=level, power=power, df=df)
     if tests.smallest[at] > alarm(level) or detectable > 1:
         detectable = math.nan
@@ -304,32 +281,29 @@ def difference_of(
     if tests.asked >= fewest_permutations(level):  # fewer would not show it on any number of images
         share = max(int(tests.differing[at]), 1) / tests.num_clusters
         clusters = images_needed(
-            row.difference,
+            row["difference"],
             error,
             tests.num_clusters,
             level=level,
             power=power,
             df=df,
-            p_value=row.p_value,
+            p_value=row["p_value"],
             differing=share,
         )
         needed = None if clusters is None else math.ceil(clusters * images / tests.num_clusters)
-    return Difference(
-        key=key, detectable=detectable, power=power, images_needed=needed, vanished=vanished, **row._asdict()
-    )
+    return Difference(detectable=detectable, power=power, images_needed=needed, vanished=vanished, **row)
 
 
 def _of_classes(
-    key: str, table: MatchTable, rows: Sequence[ComparedNumber], adjusted: Sequence[float]
+    key: str, table: MatchTable, rows: Sequence[Mapping[str, Any]], adjusted: Sequence[float]
 ) -> tuple[ClassDifference, ...]:
     """The differences of one number for every category."""
     protocol = table.protocol
-    (measure,) = (measure for measure in protocol.measures if measure.key == key)
-    area = protocol.area_of(measure)
+    area = protocol.area_of(find_measure(protocol, key))
     objects = table.num_objects[:, protocol.position_of_area(area)].tolist()
     return tuple(
         ClassDifference(
-            key=key, category=label, category_id=number, num_objects=count, p_adjusted=corrected, **row._asdict()
+            category=label, category_id=number, num_objects=count, p_adjusted=corrected, **{**row, "key": key}
         )
         for label, number, count, row, corrected in zip(
             labels_of(table), table.evaluated.ids.tolist(), objects, rows, adjusted, strict=True

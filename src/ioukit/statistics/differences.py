@@ -1,4 +1,9 @@
-"""The results of a comparison of two models: records."""
+"""The results of a comparison of two models: records.
+
+Owns: what every difference of two models has, of images, classes, seeds or sequences, and how it is found by its key.
+Does not own: how differences are found (`comparing.py`, `seeds.py`, `comparison/drawn_sequences.py`), nor sentences
+(`comparison/words.py`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from ioukit.statistics.detectable import alarm
 
 
 @record(frozen=True, eq=False, repr=False)
-class Difference(Frozen):
+class ComparedNumber(Frozen):
     """One number of two models, and whether the difference can be chance."""
 
     key: str
@@ -37,6 +42,31 @@ class Difference(Frozen):
     p_value: float
     """The probability of a difference at least as large if the detections of both models were exchanged at random:
     two-sided, by permutation."""
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value is at most ``1 - level``."""
+        return self.p_value <= alarm(self.level)
+
+    def notebook_values(self) -> dict[str, Any]:
+        """What a notebook shows next to the two numbers."""
+        return {"difference": self.difference, "low": self.low, "high": self.high, "p-value": self.p_value}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in plain Python values, ``None`` where a number is undefined."""
+        return plain_values(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, "
+            f"{percent(self.level)} from {self.low:+.4f} to {self.high:+.4f}, p={self.p_value:.3g})"
+        )
+
+
+@record(frozen=True, eq=False, repr=False)
+class Difference(ComparedNumber):
+    """One number of two models, and what these images can tell of its difference."""
+
     detectable: float
     """The smallest true difference that this data would show with a probability of :attr:`power`. NaN if none would:
     there are too few images, clusters or permutations for a p-value of ``1 - level``, or the models differ in too few
@@ -57,54 +87,17 @@ class Difference(Frozen):
     """For a mean over categories: the share of replicates in which a category had no objects to find, for each category
     that vanished at least once. The mean is then over the others."""
 
-    @property
-    def is_significant(self) -> bool:
-        """Whether the p-value is at most ``1 - level``."""
-        return self.p_value <= alarm(self.level)
-
-    def notebook_values(self) -> dict[str, Any]:
-        """What a notebook shows next to the two numbers."""
-        return {"difference": self.difference, "low": self.low, "high": self.high, "p-value": self.p_value}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in plain Python values, ``None`` where a number is undefined."""
-        return plain_values(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"Difference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {percent(self.level)} from "
-            f"{self.low:+.4f} to {self.high:+.4f}, p={self.p_value:.3g})"
-        )
-
 
 @record(frozen=True, eq=False, repr=False)
-class ClassDifference(Frozen):
-    """One number of one category of two models."""
+class ClassDifference(ComparedNumber):
+    """One number of one category of two models. Its limits are not corrected for the number of categories."""
 
-    key: str
-    """The key of the number in the summary, such as ``"AP"``."""
     category: str
     """The name of the category, each once: with ``#`` and its id if others have the same, or it is empty."""
     category_id: int
     """Its id."""
     num_objects: int
     """Objects to find, without ignored ones."""
-    a: float
-    """The number of the first model; NaN if undefined, as all others are then."""
-    b: float
-    """The number of the second model."""
-    difference: float
-    """``b - a``."""
-    low: float
-    """The lower limit of the difference, not corrected for the number of categories."""
-    high: float
-    """The upper limit of the difference, not corrected for the number of categories."""
-    level: float
-    """The probability with which such limits hold the true difference."""
-    standard_error: float
-    """The standard deviation of the difference over sets of as many images."""
-    p_value: float
-    """By permutation, as :attr:`Difference.p_value`."""
     p_adjusted: float
     """The p-value corrected for the number of categories, see ``correction`` of :func:`compare`."""
     method: str
@@ -118,10 +111,6 @@ class ClassDifference(Frozen):
     def is_significant(self) -> bool:
         """Whether the corrected p-value is at most ``1 - level``."""
         return self.p_adjusted <= alarm(self.level)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in plain Python values, ``None`` where a number is undefined."""
-        return plain_values(self)
 
     def __repr__(self) -> str:
         return (

@@ -153,34 +153,17 @@ def intervals(
     evaluation.matches.announce("intervals", threads=threads, values=replicates * len(numbers.keys))
     groups = enough_groups(evaluation.matches, strata, clusters)
     evidence = Evidence(numbers, [evaluation], groups, replicates, seed, threads)
-    return _Intervals((key, _interval(evidence, at, level)) for at, key in enumerate(numbers.keys))
-
-
-def _interval(evidence: Evidence, at: int, level: float) -> Interval:
-    undefined, vanished = float(evidence.undefined[at]), evidence.vanished[at]
-    return interval_of(
-        evidence.numbers.keys[at], evidence.estimates[at], level, evidence.replicates, undefined, vanished
-    )
+    parts = zip(numbers.keys, evidence.estimates, evidence.undefined.tolist(), evidence.vanished, strict=True)
+    return _Intervals((key, interval_of(key, one, level, replicates, *rest)) for key, one, *rest in parts)
 
 
 def interval_of(
     key: str, estimate: Estimate, level: float, replicates: int, undefined: float, vanished: Mapping[str, float]
 ) -> Interval:
     """The interval of an estimate of a number that is from 0 to 1."""
-    return Interval(
-        key,
-        estimate.value,
-        *estimate.limits(level),
-        level,
-        estimate.error,
-        "t",
-        replicates,
-        undefined,
-        vanished,
-        estimate.bias,
-        estimate.limits_of_another_set(level),
-        estimate.warnings,
-    )
+    limits, of_another_set = estimate.limits(level), estimate.limits_of_another_set(level)
+    known = key, estimate.value, *limits, level, estimate.error, "t", replicates, undefined, vanished
+    return Interval(*known, estimate.bias, of_another_set, estimate.warnings)
 
 
 def interval_from_replicates(

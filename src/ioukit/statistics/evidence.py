@@ -65,7 +65,8 @@ class Estimate(NamedTuple):
         """The limits for a number from 0 to 1 on endlessly many images.
 
         A set that lacks the few images which lower a number much is too high, and has a small error. So the lower limit
-        is moved as that of a lopsided mean is. The upper one stays: nearly all misses lie above the true number.
+        is moved as that of a lopsided mean is. The upper one stays where few images raise a number much: that hardly
+        helps AP, and costs miss rates length where images are alike (docs/uncertainty.md, "Tried and rejected").
 
         Source: Johnson, Modified t tests and confidence intervals for asymmetrical populations, 1978.
         """
@@ -171,7 +172,7 @@ class Evidence:
     def vanished(self) -> list[Mapping[str, float]]:
         """For each number that is a mean over classes: in which share of the replicates each class has no objects."""
         labels, found = labels_of(self._table), list[Mapping[str, float]]()
-        for column, of_class in zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), strict=True):
+        for column, of_class in self.numbers.pairs:
             if of_class >= 0:
                 found.append({})
                 continue
@@ -199,19 +200,18 @@ class Evidence:
     def estimates(self) -> list[Estimate]:
         """(Q,) the numbers of the first evaluation."""
         found = []
-        parts = zip(
-            self.numbers.columns.tolist(), self.numbers.classes.tolist(), self.observed[0].tolist(), strict=True
-        )
+        values: list[float] = self.observed[0].tolist()
         spreads = self._spread(self.drawn[0], self._left[0], self._whole[0])
         lopsided = skewness(self._left[0][:, : len(spreads)], self._groups_left_out.stratum).tolist()
-        for (column, of_class, value), spread, skewed in zip(parts, spreads, lopsided, strict=True):
+        parts = zip(self.numbers.pairs, values, spreads, lopsided, strict=True)
+        for (column, of_class), value, spread, skewed in parts:
             bias, clusters = self.biases[column], self.clusters_of(column)
             kept = np.arange(len(clusters)) == of_class if of_class >= 0 else self._counted(column)
             on = clusters[kept & (clusters > 0)]
             shape = float(np.mean(bias_shape(on, self._table.protocol))) if len(on) else 0.0
             expected = bias.factor * shape
             warnings = self._warnings(column, of_class, spread)
-            few = bias.classes < min(_FEW_CLASSES, np.count_nonzero(clusters))
+            few = bias.classes < min(_FEW_CLASSES, int(np.count_nonzero(clusters)))
             if few and self.numbers.measures[column].quantity == "AP":
                 known = f"estimated from only {pluralize(bias.classes, 'class')}"
                 warnings.append(f"the bias is {known if bias.classes else 'unknown, as every class is on few images'}")
@@ -237,11 +237,10 @@ class Evidence:
     def differences(self) -> list[Estimate]:
         """(Q,) the numbers of the second evaluation minus those of the first: their biases cancel."""
         values = (self.observed[1] - self.observed[0]).tolist()
-        parts = zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), values, strict=True)
         (a, b), (left_a, left_b), (whole_a, whole_b) = self.drawn, self._left, self._whole
         spreads = self._spread(b - a, left_b - left_a, whole_b - whole_a)
         found = []
-        for (column, of_class, value), one in zip(parts, spreads, strict=True):
+        for (column, of_class), value, one in zip(self.numbers.pairs, values, spreads, strict=True):
             warnings = self._warnings(column, of_class, one)
             # Models that are alike have no error.
             if one.error < ROUNDING and (abs(value) > ROUNDING or self._differ(of_class)):

@@ -36,6 +36,11 @@ class NamedNumbers:
         """Whether some are numbers of a class."""
         return bool((self.classes >= 0).any())
 
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """(Q,) the measure and the category of each."""
+        return list(zip(self.columns.tolist(), self.classes.tolist(), strict=True))
+
     def of(self, replicates: Replicates) -> Floats:
         """(B, Q) the numbers of replicates that were made with :attr:`measures`."""
         found = replicates.values[:, self.columns]
@@ -47,7 +52,7 @@ class NamedNumbers:
     def observed(self, evaluation: Evaluation) -> Floats:
         """(Q,) the numbers of the evaluation."""
         values = []
-        for column, position in zip(self.columns.tolist(), self.classes.tolist(), strict=True):
+        for column, position in self.pairs:
             key = self.measures[column].key
             values.append(evaluation.summary[key] if position < 0 else evaluation.per_class[position].summary[key])
         return np.array(values, np.float64)

@@ -17,7 +17,7 @@ import numpy as np
 from ioukit._progress import as_part
 from ioukit.evaluation import Evaluation
 from ioukit.statistics.biases import bias_of
-from ioukit.statistics.comparing import ComparedNumber, PermutationTests, difference_of, permutation_tests
+from ioukit.statistics.comparing import PermutationTests, compared, difference_of, permutation_tests
 from ioukit.statistics.correction import ROUNDING
 from ioukit.statistics.differences import Difference
 from ioukit.statistics.estimating import Interval, enough_groups, interval_of
@@ -107,19 +107,8 @@ def mean_difference(
         images,
         permutations,
     )
-    row = ComparedNumber(
-        a,
-        b,
-        b - a,
-        *mean.limits_of_difference(level),
-        level,
-        mean.error,
-        test.p_values[0],
-        "t",
-        float(undefined.mean()),
-        mean.warnings,
-    )
-    return difference_of(mean_key(key), row, {}, test, 0, images - len(pairs), power, images)
+    row = compared(level, mean_key(key), a, b, mean, test.p_values[0], float(undefined.mean()))
+    return difference_of(row, {}, test, 0, images - len(pairs), power, images)
 
 
 def mean_key(key: str) -> str:

@@ -13,7 +13,7 @@ from ioukit._boundary import NumberColumns, OutcomeColumns, WeighedColumns
 from ioukit._checks import check_threads, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation import MatchTable, Measure, accumulate
+from ioukit.evaluation import MatchTable, Measure, Protocol, accumulate
 from ioukit.evaluation.curves import drawing_of
 from ioukit.evaluation.summary import reading_of, value_of, values_of_classes
 from ioukit.statistics.copies import repeat_images
@@ -160,16 +160,23 @@ def _written_out(
 
 
 def _measures(table: MatchTable, wanted: str | Measure | Iterable[str | Measure] | None) -> tuple[Measure, ...]:
-    known = {measure.key: measure for measure in table.protocol.measures}
     if wanted is None:
-        return tuple(known.values())
+        return tuple(table.protocol.measures)
     if isinstance(wanted, (str, Measure)):
         wanted = [wanted]
-    listed = list(wanted)
-    for each in listed:
-        if isinstance(each, str) and each not in known:
-            raise ValueError(f"the protocol {table.protocol.name} has no number {each!r}; there are {', '.join(known)}")
-    return tuple(known[each] if isinstance(each, str) else each for each in listed)
+    return tuple(find_measure(table.protocol, each) if isinstance(each, str) else each for each in wanted)
+
+
+def find_measure(protocol: Protocol, key: str) -> Measure:
+    """The measure of a key of the summary.
+
+    Raises:
+        ValueError: If the protocol has none.
+    """
+    known = {measure.key: measure for measure in protocol.measures}
+    if key not in known:
+        raise ValueError(f"the protocol {protocol.name} has no number {key!r}; there are {', '.join(known)}")
+    return known[key]
 
 
 def _weights(weights: npt.ArrayLike, table: MatchTable) -> Weights:

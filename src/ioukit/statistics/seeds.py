@@ -13,11 +13,10 @@ from ioukit._array_types import Floats
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value, plain_values
-from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
-from ioukit.statistics.detectable import alarm, check_power
-from ioukit.statistics.differences import find_difference
+from ioukit.statistics.detectable import check_power, detectable_difference
+from ioukit.statistics.differences import ComparedNumber, find_difference
 from ioukit.statistics.estimating import check_level, enough_groups
 from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
@@ -26,37 +25,23 @@ from ioukit.statistics.student import t_quantile, t_tail
 
 
 @record(frozen=True, eq=False, repr=False)
-class SeedDifference(Frozen):
-    """One number of two models that were trained several times."""
+class SeedDifference(ComparedNumber):
+    """The mean of one number over the runs of each of two models, and whether the difference can be chance.
 
-    key: str
-    """Its name, such as ``"AP"`` or ``"AP50/person"``."""
-    a: float
-    """The mean over the runs of the first model; NaN if undefined, as all others are then."""
-    b: float
-    """The mean over the runs of the second model."""
+    The standard error is the square root of :attr:`variance_images` plus :attr:`variance_seeds`. The p-value is the
+    probability of a difference at least as large if both methods were equally good: two-sided, by Student's t.
+    """
+
     values_a: tuple[float, ...]
     """The number of each run of the first model."""
     values_b: tuple[float, ...]
     """The number of each run of the second model."""
-    difference: float
-    """``b - a``."""
-    low: float
-    """The lower limit of the difference."""
-    high: float
-    """The upper limit of the difference."""
-    level: float
-    """The probability with which such limits hold the true difference, for example 0.95."""
-    standard_error: float
-    """The square root of :attr:`variance_images` plus :attr:`variance_seeds`."""
     variance_images: float
     """The variance of the difference that comes from the choice of images. More images make it smaller."""
     variance_seeds: float
     """The variance of the difference that comes from the seeds of the runs. More runs make it smaller."""
     degrees_of_freedom: float
     """How well the standard error is known: of few runs, limits are wider."""
-    p_value: float
-    """The probability of a difference at least as large if both methods were equally good: two-sided."""
     detectable: float
     """The smallest true difference that these runs and images would show with a probability of :attr:`power`; NaN if it
     would have to be above 1."""
@@ -64,11 +49,6 @@ class SeedDifference(Frozen):
     """See :attr:`detectable`."""
     undefined: float
     """The share of replicates in which the difference is undefined."""
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the p-value is at most ``1 - level``."""
-        return self.p_value <= alarm(self.level)
 
     @property
     def share_of_seeds(self) -> float:
@@ -79,12 +59,6 @@ class SeedDifference(Frozen):
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
         return {**plain_values(self), "share_of_seeds": plain_value(self.share_of_seeds)}
-
-    def __repr__(self) -> str:
-        return (
-            f"SeedDifference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {percent(self.level)} "
-            f"from {self.low:+.4f} to {self.high:+.4f}, p={self.p_value:.3g})"
-        )
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -222,7 +196,7 @@ def _difference(key: str, a: _Side, b: _Side, level: float, power: float, cluste
     apart = b.drawn.mean(axis=0) - a.drawn.mean(axis=0)
     kept = ~np.isnan(apart)
     undefined = 1 - float(kept.mean())
-    variances = error = df = low = high = p_value = detectable = math.nan
+    images = variances = error = df = low = high = p_value = detectable = math.nan
     if not math.isnan(difference) and kept.sum() >= 2:
         images = float(np.var(apart[kept], ddof=1))
         seeds = [side.variance_of_seed(kept) for side in (a, b)]
@@ -233,29 +207,12 @@ def _difference(key: str, a: _Side, b: _Side, level: float, power: float, cluste
         df = error**4 / doubt if doubt > 0 else float(clusters - 1)
         half = t_quantile((1 + level) / 2, df)
         low, high = difference - half * error, difference + half * error
-        needed = (half + t_quantile(power, df)) * error
+        needed = detectable_difference(error, level=level, power=power, df=df)
         detectable = needed if needed <= 1 else math.nan
         p_value = _p_value(difference, error, df)
-    else:
-        images = math.nan
-    return SeedDifference(
-        key,
-        *means,
-        tuple(a.values.tolist()),
-        tuple(b.values.tolist()),
-        difference,
-        low,
-        high,
-        level,
-        error,
-        images,
-        variances,
-        df,
-        p_value,
-        detectable,
-        power,
-        undefined,
-    )
+    number = key, *means, difference, low, high, level, error, p_value
+    runs = tuple(a.values.tolist()), tuple(b.values.tolist())
+    return SeedDifference(*number, *runs, images, variances, df, detectable, power, undefined)
 
 
 def _p_value(difference: float, error: float, df: float) -> float:

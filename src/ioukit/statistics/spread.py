@@ -18,6 +18,7 @@ population, 1984.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -53,11 +54,8 @@ def jackknifed(left: Floats, stratum: npt.NDArray[np.intp]) -> tuple[Floats, Flo
     the influences tell: few where few images decide.
     """
     variance, doubt = np.zeros(left.shape[1]), np.zeros(left.shape[1])
-    for number in range(int(stratum.max()) + 1):
-        part = _side_by_side(left[stratum == number])
-        count, defined = part.shape[1], ~np.isnan(part)
-        mean = np.where(defined, part, 0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
-        squares = np.where(defined, part - mean[:, None], 0) ** 2
+    for added in _added(left, stratum):
+        count, squares = added.shape[1], added**2
         share, total = (count - 1) / count, squares.sum(axis=1)
         variance += share * total
         doubt += share**2 * ((squares**2).sum(axis=1) - total**2 / count)
@@ -71,14 +69,19 @@ def skewness(left: Floats, stratum: npt.NDArray[np.intp]) -> Floats:
     It is below 0 if a few images lower a number much, so that it is too high in a sample that has none of them.
     """
     squares, cubes = np.zeros(left.shape[1]), np.zeros(left.shape[1])
+    for added in _added(left, stratum):
+        squares += (added**2).sum(axis=1)
+        cubes += (added**3).sum(axis=1)
+    return np.divide(cubes, squares**1.5, out=np.zeros_like(cubes), where=squares**1.5 > 0)
+
+
+def _added(left: Floats, stratum: npt.NDArray[np.intp]) -> Iterator[Floats]:
+    """(Q, G) of each stratum, what each group adds to the numbers; 0 where they are undefined without it."""
     for number in range(int(stratum.max()) + 1):
         part = _side_by_side(left[stratum == number])
         defined = ~np.isnan(part)
         mean = np.where(defined, part, 0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
-        added = np.where(defined, mean[:, None] - part, 0)  # what each group adds to the number
-        squares += (added**2).sum(axis=1)
-        cubes += (added**3).sum(axis=1)
-    return np.divide(cubes, squares**1.5, out=np.zeros_like(cubes), where=squares**1.5 > 0)
+        yield np.where(defined, mean[:, None] - part, 0)
 
 
 def shared(

@@ -13,9 +13,9 @@ from ioukit.evaluation import Evaluation, MatchTable, Measure, Protocol, accumul
 from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.summary import reading_of, value_of
 from ioukit.evaluation.table import NEARLY_ONE
-from ioukit.statistics import replicate
 from ioukit.statistics.influence.influences import Influence, Unit
 from ioukit.statistics.influence.scene import outside_range, unverified_without
+from ioukit.statistics.replicates import find_measure, replicate
 
 Given: TypeAlias = "Evaluation | MatchTable"
 
@@ -131,15 +131,8 @@ def _influence(given: Given, key: str | Measure | None, left_out: Unit, threads:
 
 
 def _measure(protocol: Protocol, key: str | Measure | None) -> Measure:
-    known = {measure.key: measure for measure in protocol.measures}
-    if key is None:
-        measure = protocol.main_measure
-    elif isinstance(key, Measure):
-        measure = key
-    elif key in known:
-        measure = known[key]
-    else:
-        raise ValueError(f"the protocol {protocol.name} has no number {key!r}; there are {', '.join(known)}")
+    measure = protocol.main_measure if key is None else key
+    measure = measure if isinstance(measure, Measure) else find_measure(protocol, measure)
     if not protocol.defines(measure):
         raise ValueError(f"the protocol {protocol.name} lacks the IoU threshold, cap or area range of {measure.key}")
     return measure
