@@ -15,7 +15,7 @@ Sequences are few, and two things follow:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -102,14 +102,10 @@ class Exchanges(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What drawing and exchanging sequences says of the difference of a number."""
+    """What drawing and exchanging sequences says of a number."""
 
-    limits: Limits
-    """Its limits."""
-    p_value: float
-    """Its p-value."""
-    needed: int | None
-    """How many sequences would show it; ``None`` if it is 0, or this cannot be told."""
+    difference: TrackDifference
+    """Its difference."""
     sequences: int
     """How many sequences have the number."""
     exchanges: Exchanges
@@ -119,28 +115,28 @@ class Measured(NamedTuple):
 def measured_differences(
     a: Sequence[Values],
     b: Sequence[Values],
-    keys: Sequence[str],
+    numbers: Mapping[str, tuple[float, float]],
     *,
     level: float,
     replicates: int,
     permutations: int,
     seed: int,
 ) -> dict[str, Measured]:
-    """The limits and p-values of the differences of combined numbers, by their keys.
+    """The differences of combined numbers, by their keys.
 
     Each comes from the sequences that have the number; only those are exchanged in which the trackers differ in it.
 
     Args:
         a: (S,) the numbers of A in each sequence.
         b: (S,) those of B in the same sequences.
-        keys: Which numbers.
+        numbers: The combined number of A, and that of B, by their keys.
         level: The probability of the limits, and 1 minus that of a false alarm.
         replicates: How many replicates of the bootstrap.
         permutations: How many ways to exchange results are tried at most.
         seed: The seed of both.
     """
     by_counts: dict[tuple[str, ...], list[str]] = {}
-    for key in keys:
+    for key in numbers:
         by_counts.setdefault(counts_behind(key, a[0]), []).append(key)
     groups: dict[tuple[tuple[int, ...], Exchanges], list[str]] = {}
     for names, those in by_counts.items():
@@ -153,8 +149,11 @@ def measured_differences(
         which = which_sequences(len(chosen), len(a))
         limits = limits_of_differences(of_a, of_b, those, level=level, replicates=replicates, seed=seed, which=which)
         tests = tests_of_differences(of_a, of_b, those, exchanges, level=level, seed=seed)
-        for key, limit, (p_value, needed) in zip(those, limits, tests, strict=True):
-            found[key] = Measured(limit, p_value, needed, len(chosen), exchanges)
+        for key, (error, low, high, warnings), (share, needed) in zip(those, limits, tests, strict=True):
+            here, there = numbers[key]
+            p_value = math.nan if math.isnan(there - here) else share
+            known = key, here, there, there - here, low, high, level, error, p_value
+            found[key] = Measured(TrackDifference(*known, needed, warnings), len(chosen), exchanges)
     return found
 
 

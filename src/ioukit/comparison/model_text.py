@@ -1,4 +1,7 @@
-"""A comparison of models as text for a terminal, and as Markdown for a pull request."""
+"""A comparison of models as text for a terminal, and as Markdown for a pull request.
+
+Owns: the tables, and what stands where. Does not own: sentences (`words.py`). Pages take their tables from here.
+"""
 
 from __future__ import annotations
 

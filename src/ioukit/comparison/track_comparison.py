@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import operator
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from ioukit._checks import check_count, check_result, pluralize
 from ioukit._columns import Frozen, record
-from ioukit.comparison.drawn_sequences import Measured, TrackDifference, fewest_sequences, measured_differences
+from ioukit.comparison.drawn_sequences import fewest_sequences, measured_differences
 from ioukit.comparison.track_changes import track_changes
 from ioukit.comparison.track_pair import TrackPair
 from ioukit.comparison.track_text import tracks_text
@@ -124,8 +123,9 @@ def compare_tracks(
     for name_b, b in rest:
         _check_same_data(a, b, (name_a, name_b))
         parts_b = parts_of(b)
+        numbers = {key: (a.summary[key], b.summary[key]) for key in compared}
         measured = measured_differences(
-            parts_a, parts_b, compared, level=level, replicates=replicates, permutations=permutations, seed=seed
+            parts_a, parts_b, numbers, level=level, replicates=replicates, permutations=permutations, seed=seed
         )
         of_main = measured[a.main]
         pairs.append(
@@ -134,7 +134,7 @@ def compare_tracks(
                 name_b=name_b,
                 a=a,
                 b=b,
-                differences=_differences(a, b, compared, measured, level),
+                differences=tuple(measured[key].difference for key in compared),
                 changes=track_changes(a, b),
                 num_sequences=of_main.sequences,
                 num_differing=len(of_main.exchanges.differing),
@@ -145,23 +145,6 @@ def compare_tracks(
             )
         )
     return TrackComparison(tuple(trackers), tuple(trackers.values()), tuple(_corrected(pairs)))
-
-
-def _differences(
-    a: TrackEvaluation,
-    b: TrackEvaluation,
-    keys: Sequence[str],
-    measured: Mapping[str, Measured],
-    level: float,
-) -> tuple[TrackDifference, ...]:
-    found = []
-    for key in keys:
-        of_a, of_b, one = a.summary[key], b.summary[key], measured[key]
-        error, low, high, warnings = one.limits
-        p_value = math.nan if math.isnan(of_b - of_a) else one.p_value
-        number = key, of_a, of_b, of_b - of_a, low, high, level, error, p_value
-        found.append(TrackDifference(*number, one.needed, warnings))
-    return tuple(found)
 
 
 def _corrected(pairs: Sequence[TrackPair]) -> Sequence[TrackPair]:

@@ -1,4 +1,8 @@
-"""The result of a comparison in sentences, for terminals, pages and Markdown."""
+"""The result of a comparison in sentences, for terminals, pages and Markdown.
+
+Owns: every sentence about differences, and how its numbers are rounded. Does not own: tables, and which sentence stands
+where (`model_text.py`, `track_text.py`, `report`). Cut here so that terminal, page and Markdown say the same.
+"""
 
 from __future__ import annotations
 
@@ -238,16 +242,12 @@ def interval_doubts(names: Sequence[str], intervals: Sequence[Interval | Differe
         intervals: The intervals.
         level: Their level.
     """
-    return " ".join(filter(None, (_doubted(names, intervals, level), _without_limits(names, intervals))))
-
-
-def _doubted(names: Sequence[str], intervals: Sequence[Interval | Difference], level: float) -> str:
-    doubtful = _by_warnings(names, intervals, defined=True)
-    if not doubtful:
-        return ""
-    if len(names) == len(next(iter(doubtful.values()))):
-        return f"{_doubt(level)}: {'; '.join(next(iter(doubtful)))}."
-    return f"{_doubt(level)}: {_with_reasons(doubtful, len(names))}."
+    sentences = [_without_limits(names, intervals)]
+    if doubtful := _by_warnings(names, intervals, defined=True):
+        first, alike = next(iter(doubtful.items()))
+        reasons = "; ".join(first) if len(alike) == len(names) else _with_reasons(doubtful, len(names))
+        sentences.insert(0, f"{_doubt(level)}: {reasons}.")
+    return " ".join(filter(None, sentences))
 
 
 def _without_limits(names: Sequence[str], intervals: Sequence[Interval | Difference | TrackDifference]) -> str:

@@ -1,4 +1,12 @@
-"""Is one model better than another, or was it the choice of images?"""
+"""Is one model better than another, or was it the choice of images?
+
+Owns: `compare`, and the permutation test: which clusters are exchanged, and its p-values. Does not own: limits
+(`evidence.py`), the match table of both models (`copies.py`), corrections for the number of tests (`correction.py`),
+how large a difference a test detects (`detectable.py`), and the records (`differences.py`).
+
+Cut here because a test needs no standard error, and limits need no permutation. The gate, and means over data sets
+(`over_sets.py`), test evidence of their own.
+"""
 
 from __future__ import annotations
 

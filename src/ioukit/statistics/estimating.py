@@ -1,4 +1,8 @@
-"""How far a number would move with other images: intervals."""
+"""How far a number would move with other images: intervals.
+
+Owns: the record, and the ways to an interval: of numbers of a protocol, from own replicates, from values without each
+group, of a ratio of sums. Does not own: what the bootstrap and the bias say (`evidence.py`), formulas (`spread.py`).
+"""
 
 from __future__ import annotations
 
@@ -214,16 +218,23 @@ def interval_of_left_out(
     """
     low = high = error = math.nan
     if clusters > 1 and not math.isnan(value):
-        variance, df = jackknifed(left[:, None], stratum)
-        spread = math.sqrt(float(variance[0]))
+        spread, half = _by_leaving_out(left, stratum, clusters, level)
         if spread > ROUNDING:  # that no group changes the number says nothing of others
             error = spread
-            half = t_quantile((1 + level) / 2, min(max(float(df[0]), 1.0), clusters - 1)) * error
             low, high = max(lowest, value - half), min(1.0, value + half)
             if lowest == 0:
                 low, high = limits_of_share(value, value, half)
     undefined = float(np.isnan(left).mean()) if len(left) else math.nan
     return Interval(key, value, low, high, level, error, "t", len(left), undefined)
+
+
+def _by_leaving_out(
+    left: Floats, stratum: npt.NDArray[np.intp], clusters: int, level: float, further: float = 0.0
+) -> tuple[float, float]:
+    """The standard error by the jackknife, with a further variance, and half the width of limits."""
+    (variance,), (df,) = jackknifed(left[:, None], stratum)
+    error = math.sqrt(float(variance) + further)
+    return error, t_quantile((1 + level) / 2, min(max(float(df), 1.0), clusters - 1)) * error
 
 
 def enough_groups(table: MatchTable, strata: Labels | None, clusters: Labels | None) -> ImageGroups:
@@ -283,9 +294,7 @@ def interval_of_ratio(
     low, high, error = value, value, 0.0
     if count > 1:
         left = (top.sum() - top) / (bottom.sum() - bottom)
-        (variance,), (df,) = jackknifed(left[:, None], np.zeros(count, np.intp))
-        error = math.sqrt(variance + further)
-        half = t_quantile((1 + level) / 2, min(max(float(df), 1.0), count - 1)) * error
+        error, half = _by_leaving_out(left, np.zeros(count, np.intp), count, level, further)
         # Divided by a million times itself, a number per image is a share near 0.
         scale = 1.0 if unit is None else 1e6 * (value or 1)
         low, high = (scale * each for each in limits_of_share(value / scale, value / scale, half / scale))

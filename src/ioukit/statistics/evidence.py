@@ -1,4 +1,12 @@
-"""What a sample of images says about numbers: where they lie on endlessly many images, and how sure that is."""
+"""What a sample of images says about numbers: where they lie on endlessly many images, and how sure that is.
+
+Owns: the data sets that are made of a sample (replicates, and those without a group of images), each once, whatever is
+asked of them; the estimate, its limits, and why to doubt them. Does not own: the draws (`resampling.py`), formulas of
+the spread (`spread.py`) and of the bias (`biases.py`), and what users get (`estimating.py`, `comparing.py`).
+
+Cut here because intervals, comparisons, several runs, means over data sets and the gate need the same data sets. What
+is not asked for is not made.
+"""
 
 from __future__ import annotations
 
