@@ -184,6 +184,18 @@ def test_the_last_object_takes_its_category_out_of_the_mean() -> None:
     assert np.isnan(image_influence(only).without).all()
 
 
+def test_of_a_number_that_is_better_if_lower_the_images_that_raise_it_cost_most() -> None:
+    """LRP is an error; the object of the second of three images is missed."""
+    rows: dict[str, Any] = {"category_ids": [1] * 3, "boxes": [[0, 0, 9, 9]] * 3, "image_ids": [1, 2, 3]}
+    found = Detections.from_arrays(**rows, scores=[0.9, 0.8, 0.7])
+    evaluation = evaluate(GroundTruth.from_arrays(**rows), found[found.image_ids != 2], "unranked")
+    influence = image_influence(evaluation, "LRP")
+    (worst,) = influence.worst()
+    assert (worst.image_id, worst.without) == (2, 0)
+    assert worst.adds == pytest.approx(1 / 3)
+    assert [one.image_id for one in influence.best()] == [1, 3]
+
+
 def test_empty_images_and_empty_data() -> None:
     gt = GroundTruth.from_arrays(image_ids=[2], category_ids=[1], boxes=[[0, 0, 9, 9]], images=[1, 2, 3])
     none = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])

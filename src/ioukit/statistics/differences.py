@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
@@ -119,12 +119,7 @@ class ClassDifference(ComparedNumber):
         )
 
 
-class _Named(Protocol):
-    @property
-    def key(self) -> str: ...
-
-
-_Difference = TypeVar("_Difference", bound=_Named)
+_Difference = TypeVar("_Difference", bound=ComparedNumber)
 
 
 def find_difference(differences: Sequence[_Difference], key: str) -> _Difference:

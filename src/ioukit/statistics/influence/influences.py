@@ -48,7 +48,8 @@ class Influence(Frozen):
     """The number of everything."""
     adds: Floats
     """(N,) the number with each row minus the number without it. Below 0, the row costs AP: AP is higher without it. Of
-    a miss rate, which is better if it is lower, values above 0 cost. NaN where one of the two numbers is undefined."""
+    numbers that are better if they are lower, as a miss rate and LRP are, values above 0 cost. NaN where one of the two
+    numbers is undefined."""
     without: Floats
     """(N,) the number without each row; NaN where it is undefined."""
     class_adds: Floats | None
@@ -87,7 +88,7 @@ class Influence(Frozen):
 
     @property
     def _sign(self) -> int:
-        return -1 if self.measure.quantity == "MR" else 1
+        return -1 if self.measure.lower_is_better else 1
 
     def _first(self, count: int, costs: Floats) -> tuple[Influential, ...]:
         check_count(count=count)
