@@ -38,6 +38,7 @@ HOLES = {
 PASSED_ON = {  # codes that a rule hands to a function which writes the finding
     "repeats.py": ("detections_of_several_classes", "detections_of_several_images"),
     "images.py": ("train_images_by_name", "train_images_by_content"),
+    "readings.py": (),  # those that call it name the code
 }
 
 
@@ -64,6 +65,8 @@ def all_codes() -> set[str]:
         for call in ast.walk(ast.parse(text)):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "Suspicion":
                 codes.update(written(call.args[0], path.name))
+            elif isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".suspicion"):
+                codes.update(written(call.args[2], path.name))
             elif isinstance(call, ast.Call) and ast.unparse(call.func) == "dataclasses.replace":
                 given = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
                 codes.update(code for value in given for code in written(value, path.name))

@@ -592,4 +592,4 @@ class TestFormatAndFrame:
         assert evaluate(*mended).summary["AP"] == pytest.approx(right, abs=0.02), checked.repairs
         assert not [one.code for one in checked if one.harmful and one.code.startswith("ground_truth")]
         (said,) = [one.suspicion.message for one in checked if one.code == "other_image_size"]
-        assert f" if their boxes are {fmt} and in the pixels of " in said
+        assert f" if they are {fmt} and in the pixels of " in said

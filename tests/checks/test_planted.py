@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from ioukit import read_coco
-from ioukit.checks import check
+from ioukit import evaluate, read_coco
+from ioukit.checks import check, repaired
 from ioukit.datasets import read, read_detections
 from ioukit.evaluation.protocols import find_protocol
 from support.paths import DATA, DEMO
-from support.planted_faults import FAULTS, plant
+from support.planted_faults import FAULTS, in_format, plant
 from support.planted_scenes import DRAWN, drawn, real
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ioukit import Detections, GroundTruth
+    from ioukit.checks import Checked, Repair
 
 MOVES = 0.01
 
@@ -26,7 +30,34 @@ def sets() -> dict[str, tuple[GroundTruth, Detections]]:
     return {"val2014": real()["val2014"], "one class": drawn("one class")}
 
 
-def test_most_faults_that_move_ap_are_found(sets: dict[str, tuple[GroundTruth, Detections]]) -> None:
+def printed(repair: Repair, folder: Path) -> list[str]:
+    """The words of a repair as a finding prints them, with the file of the images that the user writes."""
+    texts = []
+    link: Repair | None = repair
+    while link is not None:
+        file = folder / "images.txt"
+        if link.images is not None:
+            file.write_text("\n".join(map(str, link.images)))
+        texts.append(str(dataclasses.replace(link, then=None)).replace("@FILE", f"@{file}"))
+        link = link.then
+    return texts
+
+
+def gives_what_it_says(checked: Checked, wrong: tuple[GroundTruth, Detections], folder: Path) -> bool:
+    """Whether each printed repair is accepted, after those that it is named with, and gives the number that is said."""
+    known = {str(one.suspicion.repair): one.suspicion.repair for one in checked if one.suspicion.repair is not None}
+    for finding in checked:
+        if finding.harmful and finding.suspicion.repair is not None and not np.isnan(finding.after):
+            data: Any = wrong
+            for text in (*finding.together_with, str(finding.suspicion.repair)):
+                data = repaired(data[0], data[1], printed(known[text], folder))
+            gt, dt = data
+            after = evaluate(gt, dt.known_to(gt, on_invalid="drop")).summary[finding.measure]
+            np.testing.assert_allclose(after, finding.after, rtol=0, atol=1e-12, err_msg=finding.code)
+    return True
+
+
+def test_most_faults_that_move_ap_are_found(sets: dict[str, tuple[GroundTruth, Detections]], tmp_path: Path) -> None:
     """Every kind at one strength; all strengths and more data sets are in benchmarks/planted_faults.py."""
     missed, moving = [], 0
     for name, data in sets.items():
@@ -37,6 +68,7 @@ def test_most_faults_that_move_ap_are_found(sets: dict[str, tuple[GroundTruth, D
             if wrong is None:
                 continue
             checked = check(*wrong)
+            assert gives_what_it_says(checked, wrong, tmp_path)
             harmful = [finding for finding in checked if finding.harmful]
             refused = any(finding.suspicion.refused for finding in harmful)
             if refused or abs(checked.summary["AP"] - right) >= MOVES:
@@ -88,3 +120,14 @@ def test_the_repair_gives_the_numbers_of_correct_data(kind: str) -> None:
     finding = next(one for one in check(*wrong) if one.code in FAULTS[kind].codes and one.after > one.before)
     assert finding.harmful
     np.testing.assert_allclose(finding.after, right, atol=0.02 if kind == "nms-missing" else 1e-3)
+
+
+@pytest.mark.parametrize("fmt", ["xyxy", "yxyx", "cxcywh"])
+def test_rows_that_are_mixed_within_images_have_no_repair_that_is_refused(fmt: str, tmp_path: Path) -> None:
+    """A third of the rows in another format: on some images, right boxes would have negative sides if read so."""
+    gt, dt = real()["val2014"]
+    rows = np.random.default_rng(0).random(len(gt)) < 1 / 3
+    wrong = dataclasses.replace(gt, boxes=np.where(rows[:, None], in_format(gt.boxes, fmt), gt.boxes))
+    checked = check(wrong, dt)
+    assert not checked.ok
+    assert gives_what_it_says(checked, (wrong, dt), tmp_path)

@@ -11,9 +11,8 @@ import numpy as np
 from ioukit import _core
 from ioukit._columns import positions_in
 from ioukit.checks.repairs.boxes import sizes_of_rows
-from ioukit.checks.repairs.repair import Data
+from ioukit.checks.repairs.repair import Data, repaired
 from ioukit.datasets.columns.detections import placed
-from ioukit.errors import DatasetError
 from ioukit.evaluation import evaluate
 from ioukit.evaluation.counting import counted_objects
 from ioukit.evaluation.kinds.registry import find_kind
@@ -53,6 +52,8 @@ class Pairs(NamedTuple):
     """(P,) positions of images."""
     starts: Rows
     """(O,) where the pairs of each object begin."""
+    same: Mask
+    """(P,) whether both are of one class."""
 
     def best(self, values: FloatArray) -> FloatArray:
         """(O,) the largest of (P,) values of each object."""
@@ -223,7 +224,9 @@ class Case:
         starts = np.cumsum(counts) - counts
         begin = np.searchsorted(places[rows], image, side="left")
         at = np.repeat(begin - starts, counts) + np.arange(int(counts.sum()))
-        return Pairs(rows[at], np.repeat(objects, counts), np.repeat(image, counts), starts)
+        found, wanted = rows[at], np.repeat(objects, counts)
+        same = self.detections.category_ids[found] == gt.category_ids[wanted]
+        return Pairs(found, wanted, np.repeat(image, counts), starts, same)
 
     @cached_property
     def fewer_pairs(self) -> Pairs:
@@ -236,7 +239,8 @@ class Case:
         kept = np.arange(len(counts)) % step == 0
         chosen = np.repeat(kept, counts)
         starts = np.cumsum(counts[kept]) - counts[kept]
-        return Pairs(pairs.detections[chosen], pairs.objects[chosen], pairs.images[chosen], starts)
+        found, wanted, images = (each[chosen] for each in pairs[:3])
+        return Pairs(found, wanted, images, starts, pairs.same[chosen])
 
     @cached_property
     def overlaps(self) -> FloatArray:
@@ -249,7 +253,7 @@ class Case:
         of_detections = side == "detections"
         ours = _corners(boxes) if of_detections else self._corners
         theirs = self._object_corners if of_detections else _corners(boxes)
-        return _iou(ours[pairs.detections], theirs[pairs.objects])
+        return _iou(ours.take(pairs.detections, axis=0), theirs.take(pairs.objects, axis=0))
 
     @cached_property
     def _corners(self) -> FloatArray:
@@ -267,23 +271,21 @@ class Case:
         """The case after some repairs.
 
         Raises:
-            ValueError: If a repair does not fit the data.
+            ValueError: If a repair does not fit the data, as for the option ``--repair``.
         """
-        data = self.data
-        for repair in repairs:
-            data = repair(data)
+        data = Data(*repaired(*self.data, repairs))
         return Case(
             data, self.protocol, iou_type=self.iou_type, train=self.train, folders=self.folders, threads=self.threads
         )
 
     def mended(self, repair: Repair) -> Case | None:
-        """The case after a repair; ``None`` if the data lack what it needs, or cannot be evaluated then."""
+        """The case after a repair; ``None`` if it is refused, or the data cannot be evaluated then."""
         try:
-            repaired = self.repaired(repair)
-            _ = repaired.summary
-        except (ValueError, DatasetError):
+            after = self.repaired(repair)
+            _ = after.summary
+        except ValueError:
             return None
-        return repaired
+        return after
 
     @cached_property
     def summary(self) -> Mapping[str, float]:

@@ -40,7 +40,7 @@ FAULTS = (
     Fault(
         "Boxes in another format",
         (*(f"*_are_{fmt}" for fmt in FORMATS), "ground_truth_looks_like_*"),
-        "AP near 0; higher if only some images are wrong",
+        "AP near 0; higher if only some images or classes are wrong",
         "Objects overlap their best detection much more after another reading",
         "`--repair boxes=FORMAT`",
     ),
@@ -55,8 +55,10 @@ FAULTS = (
         "Boxes of the resized image that the network gets",
         ("other_image_size",),
         "AP near 0; only a little too low if the scale is almost right",
-        "All pairs of a detection and an object vote for the size of that image, also in other formats",
-        "`--repair network=MODE:SIZE`, after `--repair boxes=FORMAT` if both are wrong",
+        "All pairs of a detection and an object vote for the size of that image, for either side; of detections, also "
+        "in other formats",
+        "`--repair network=MODE:SIZE`, after `--repair boxes=FORMAT` if both are wrong; "
+        "`--repair gt:network=MODE:SIZE`",
     ),
     Fault(
         "Boxes that begin or end some pixels from where they should, or with a margin on all sides",

@@ -205,11 +205,12 @@ def _judged(
     harmful = suspicion.sure != "possible" or suspicion.refused
     if suspicion.repair is None or not before:
         return VerifiedSuspicion(suspicion, harmful, together_with=names, after_repairs=bool(names))
-    repaired = case.mended(suspicion.repair)
-    if repaired is None:
-        suspicion = dataclasses.replace(suspicion, repair=None)
+    try:
+        after = case.repaired(suspicion.repair).summary
+    except ValueError as error:
+        message = f"{suspicion.message}. This is not computed: {error}"
+        suspicion = dataclasses.replace(suspicion, message=message, repair=None)
         return VerifiedSuspicion(suspicion, harmful, together_with=names, after_repairs=bool(names))
-    after = repaired.summary
     moved = {key: _difference(before[key], after.get(key, _NAN)) for key in before}
     measure = main = next(iter(before))
     if abs(moved[main]) < suspicion.least_gain and not suspicion.must_improve:

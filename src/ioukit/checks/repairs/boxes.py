@@ -126,7 +126,7 @@ def with_points(
     points = points_of(side)
     if points is None or not points.size:
         return side
-    count, rows = points.shape[1], repair.rows(side.image_labels())[:, None, None]
+    count, rows = points.shape[1], repair.rows(side)[:, None, None]
     boxes = np.concatenate([points[..., :2].reshape(-1, 2), np.zeros((len(points) * count, 2))], axis=1)
     there = change(boxes, np.repeat(sizes_of_rows(data, side), count, axis=0))[:, :2].reshape(-1, count, 2)
     placed = np.concatenate([np.where(rows, there, points[..., :2]), points[..., 2:]], axis=2)
@@ -151,7 +151,7 @@ def read_as(data: Data, repair: Repair) -> Data:
     if repair.value not in FORMATS:
         raise repair.wrong_value()
     side = data.of(repair.side)
-    return _with_boxes(data, side, repair.rows(side.image_labels()), as_xywh(side.boxes, repair.value))
+    return _with_boxes(data, side, repair.rows(side), as_xywh(side.boxes, repair.value))
 
 
 def in_pixels(data: Data, repair: Repair) -> Data:
@@ -159,7 +159,7 @@ def in_pixels(data: Data, repair: Repair) -> Data:
     if repair.value not in ("fractions", "scaled-twice"):
         raise repair.wrong_value()
     side = data.of(repair.side)
-    rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
+    rows, sizes = repair.rows(side), sizes_of_rows(data, side)
     _check_sizes(sizes[rows], repair)
     side = with_points(data, repair, lambda boxes, sizes: as_pixels(boxes, sizes, repair.value))
     return _with_boxes(data, side, rows, as_pixels(side.boxes, sizes, repair.value))
@@ -170,7 +170,7 @@ def turn_back(data: Data, repair: Repair) -> Data:
     if repair.value not in TURNS:
         raise repair.wrong_value()
     side = data.of(repair.side)
-    rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
+    rows, sizes = repair.rows(side), sizes_of_rows(data, side)
     _check_sizes(sizes[rows], repair)
     side = with_points(data, repair, lambda boxes, sizes: turned(boxes, sizes, repair.value))
     return _with_boxes(data, side, rows, turned(side.boxes, sizes, repair.value))
@@ -185,14 +185,14 @@ def with_other_sides(data: Data, repair: Repair) -> Data:
     if not (factor > 0 and np.isfinite(factor)):
         raise repair.wrong_value()
     side = data.of(repair.side)
-    return _with_boxes(data, side, repair.rows(side.image_labels()), with_sides(side.boxes, factor))
+    return _with_boxes(data, side, repair.rows(side), with_sides(side.boxes, factor))
 
 
 def move_edges(data: Data, repair: Repair) -> Data:
     """Moves the left, top, right and bottom edges of boxes."""
     side = data.of(repair.side)
     boxes = with_edges(side.boxes, _pixels(repair, 4))
-    return _with_boxes(data, side, repair.rows(side.image_labels()), boxes)
+    return _with_boxes(data, side, repair.rows(side), boxes)
 
 
 def _pixels(repair: Repair, count: int) -> FloatArray:
@@ -210,7 +210,7 @@ def move(data: Data, repair: Repair) -> Data:
     """Moves boxes to the right and down, and rotated boxes, polygons and keypoints with them."""
     x, y = _pixels(repair, 2).tolist()
     side = with_points(data, repair, lambda boxes, _: moved(boxes, x, y))
-    rows = repair.rows(side.image_labels())
+    rows = repair.rows(side)
     moving = {name: column for name, column in side.regions.items() if name in MOVED}
     there = {name: exchanged(column, column.shift(x, y), rows) for name, column in moving.items()}
     if there:
@@ -301,7 +301,7 @@ def from_network(data: Data, repair: Repair) -> Data:
     ):
         raise repair.wrong_value()
     side = data.of(repair.side)
-    rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
+    rows, sizes = repair.rows(side), sizes_of_rows(data, side)
     if mode == "factor":
         sizes = np.ones_like(sizes)  # it does not depend on the size of the image
     _check_sizes(sizes[rows], repair)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def with_other_ids(data: Data, repair: Repair) -> Data:
     """Gives detections the class ids of the ground truth."""
     side = data.of("detections")
-    rows = repair.rows(side.image_labels())
+    rows = repair.rows(side)
     try:
         if ">" in repair.value:
             ids = mapped(side.category_ids, mapping_of(repair.value))

@@ -121,7 +121,7 @@ def with_other_angles(data: Data, repair: Repair) -> Data:
     given = side.regions.get("RotatedBoxes")
     if given is None:
         raise ValueError(f"repair {str(repair)!r} needs rotated boxes, and {side.source} has none")
-    turned = exchanged(given, read_angles(given, repair.value), repair.rows(side.image_labels()))
+    turned = exchanged(given, read_angles(given, repair.value), repair.rows(side))
     boxes = pixel_boxes(turned.to_boxes(), len(turned))
     return data.with_side(replaced(side, regions={**side.regions, "RotatedBoxes": turned}, boxes=boxes))
 
@@ -146,7 +146,7 @@ def with_other_points(data: Data, repair: Repair) -> Data:
     points = points_of(side)
     if points is None:
         raise ValueError(f"repair {str(repair)!r} needs keypoints, and {side.source} has none")
-    rows = repair.rows(side.image_labels())
+    rows = repair.rows(side)
     if repair.value == "yx":
         centres = convert(around_points(side, points), "xywh", "cxcywh")[:, :2]
         apart = np.abs(centres - convert(side.boxes, "xywh", "cxcywh")[:, :2])

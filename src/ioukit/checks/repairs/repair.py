@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Side: TypeAlias = Literal["detections", "ground_truth"]
-_GT = "gt:"
+_GT, _CLASSES = "gt:", "classes="
 
 
 class Data(NamedTuple):
@@ -66,8 +67,8 @@ class RepairKind:
     """``apply(data, repair)`` returns the changed data; or the name ``"package.module:function"`` of the function."""
     sides: tuple[Side, ...] = ("detections",)
     """What it can change; a repair of ground truth is written ``gt:name=value``."""
-    by_image: bool = False
-    """Whether it can be restricted to some images."""
+    in_part: bool = False
+    """Whether it can be restricted to some images or classes."""
 
     def function(self) -> Apply:
         """The function; its module is imported now."""
@@ -105,24 +106,30 @@ class Repair:
     """What is changed."""
     images: tuple[int | str, ...] | None = None
     """The ids of the images whose rows are changed; ``None`` for all images."""
+    classes: tuple[int, ...] | None = None
+    """The ids of the classes whose rows are changed; ``None`` for all classes."""
     then: Repair | None = None
     """A repair that follows."""
 
     def __str__(self) -> str:
         only = "" if self.images is None else "@FILE"
+        if self.classes is not None:
+            only = f"@{_CLASSES}{','.join(map(str, self.classes))}"
         text = f"{_GT if self.side == 'ground_truth' else ''}{self.name}{'=' if self.value else ''}{self.value}{only}"
         return text if self.then is None else f"{text} {self.then}"
 
     @classmethod
     def parse(cls, text: str) -> Repair:
-        """The repair for a text ``[gt:]NAME[=VALUE][@FILE]``; the file has the id of an image in each line.
+        """The repair for a text ``[gt:]NAME[=VALUE]``; of some images ``...@FILE``, some classes ``...@classes=3,7``.
+
+        The file has the id of an image in each line.
 
         Raises:
-            ValueError: If there is no such repair, or it does not apply to this side or to single images.
+            ValueError: If there is no such repair, or it does not apply to this side or to a part of it.
             OSError: If the file cannot be read.
         """
         side: Side = "ground_truth" if text.startswith(_GT) else "detections"
-        words, at, file = text.removeprefix(_GT).partition("@")
+        words, at, part = text.removeprefix(_GT).partition("@")
         name, _, value = words.partition("=")
         if name not in REPAIRS:
             raise ValueError(
@@ -132,12 +139,18 @@ class Repair:
         kind = REPAIRS[name]
         if side not in kind.sides:
             raise ValueError(f"repair {name!r} changes {kind.sides[0].replace('_', ' ')} only, got {text!r}")
-        if at and not kind.by_image:
-            raise ValueError(f"repair {name!r} cannot be restricted to images, got {text!r}")
+        if at and not kind.in_part:
+            raise ValueError(f"repair {name!r} cannot be restricted to images or classes, got {text!r}")
         if bool(value) != bool(kind.values):
             raise ValueError(f"repair {name!r} takes {kind.values or 'no value'}, got {text!r}")
-        images = tuple(filter(None, Path(file).read_text(encoding="utf-8").splitlines())) if at else None
-        return cls(name, value, side, images)
+        if not at:
+            return cls(name, value, side)
+        if not part.startswith(_CLASSES):
+            return cls(name, value, side, tuple(filter(None, Path(part).read_text(encoding="utf-8").splitlines())))
+        ids = part.removeprefix(_CLASSES).split(",")
+        if not all(number.removeprefix("-").isdecimal() for number in ids):
+            raise ValueError(f"expected ids of classes such as @classes=3,7, got {text!r}")
+        return cls(name, value, side, classes=tuple(map(int, ids)))
 
     @staticmethod
     def chain(repairs: Iterable[Repair]) -> Repair:
@@ -158,12 +171,15 @@ class Repair:
         """The error about an unknown value."""
         return ValueError(f"repair {self.name!r} takes {REPAIRS[self.name].values}, got {self.value!r}")
 
-    def rows(self, labels: NDArray[np.int64] | NDArray[np.str_]) -> Rows:
-        """(N,) which rows are changed, by the id of the image of each row."""
-        if self.images is None:
-            return np.ones(len(labels), np.bool_)
-        # Ids from a file are strings, also where those of the data are integers.
-        chosen: Rows = np.isin(labels.astype(np.str_), np.array([str(image) for image in self.images], np.str_))
+    def rows(self, side: GroundTruth | Detections) -> Rows:
+        """(N,) which rows of a side are changed."""
+        chosen: Rows = np.ones(len(side), np.bool_)
+        if self.classes is not None:
+            chosen &= np.isin(side.category_ids, self.classes)
+        if self.images is not None:
+            # Ids from a file are strings, also where those of the data are integers.
+            images = np.array([str(image) for image in self.images], np.str_)
+            chosen &= np.isin(side.image_labels().astype(np.str_), images)
         return chosen
 
 
@@ -189,22 +205,29 @@ def repaired(
     data = Data(ground_truth, detections)
     for given in repairs:
         repair = Repair.parse(given) if isinstance(given, str) else given
-        if repair.images is not None:
-            _check_images(data, repair.images, str(given))
+        _check_part(data, repair, str(given))
         data = repair(data)
         _check_boxes(data, str(given))
     return data.ground_truth, data.detections
 
 
-def _check_images(data: Data, images: Sequence[int | str], given: str) -> None:
-    """Refuses a repair of images that the data do not have, as it would change nothing and not say so."""
-    known = set(map(str, data.ground_truth.images.labels.tolist()))
-    if data.detections is not None:
-        known.update(map(str, np.unique(data.detections.image_labels()).tolist()))
-    unknown = [image for image in map(str, images) if image not in known]
-    if unknown or not images:
-        found = f"{len(unknown):,} of {len(images):,} are none, such as {unknown[0]!r}" if unknown else "found no line"
-        raise ValueError(f"repair {given!r}: expected ids of images of the data, one in each line; {found}")
+def _check_part(data: Data, repair: Repair, given: str) -> None:
+    """Refuses a repair of images or classes that the data do not have, as it would change nothing and not say so."""
+    gt, dt = data
+    for part, what, listed, column in (
+        (repair.images, "images of the data, one in each line", gt.images.labels, Detections.image_labels),
+        (repair.classes, "classes of the data", gt.categories.ids, attrgetter("category_ids")),
+    ):
+        if part is not None:
+            known = set(map(str, listed.tolist() + ([] if dt is None else np.unique(column(dt)).tolist())))
+            unknown = [label for label in map(str, part) if label not in known]
+            if unknown or not part:
+                one = (
+                    f"{len(unknown):,} of {len(part):,} are none, such as {unknown[0]!r}"
+                    if unknown
+                    else "found no line"
+                )
+                raise ValueError(f"repair {given!r}: expected ids of {what}; {one}")
 
 
 def _check_boxes(data: Data, given: str) -> None:
@@ -223,45 +246,45 @@ _HERE = "ioukit.checks.repairs"
 for _kind in (
     RepairKind(
         "boxes", "xyxy, yxyx, cxcywh, yxhw, yxwh, xyhw or xxyy", "boxes are read in this format, not as xywh",
-        f"{_HERE}.boxes:read_as", _BOTH, by_image=True,
+        f"{_HERE}.boxes:read_as", _BOTH, in_part=True,
     ),
     RepairKind(
         "units", "fractions or scaled-twice", "boxes are fractions, or were scaled twice",
-        f"{_HERE}.boxes:in_pixels", _BOTH, by_image=True,
+        f"{_HERE}.boxes:in_pixels", _BOTH, in_part=True,
     ),
     RepairKind(
         "network", "MODE:SIZE, such as letterbox:640, stretch:640x480, longest:640, shortest:800 or factor:0.5",
-        "boxes are in the pixels of the network's image", f"{_HERE}.boxes:from_network", by_image=True,
+        "boxes are in the pixels of the network's image", f"{_HERE}.boxes:from_network", _BOTH, in_part=True,
     ),
     RepairKind(
         "turn", "hflip, vflip, rot90, rot180 or rot270", "boxes are on the mirrored or turned image",
-        f"{_HERE}.boxes:turn_back", _BOTH, by_image=True,
+        f"{_HERE}.boxes:turn_back", _BOTH, in_part=True,
     ),
     RepairKind(
         "sides", "a factor, such as 2", "width and height are multiplied, around the same centres",
-        f"{_HERE}.boxes:with_other_sides", _BOTH, by_image=True,
+        f"{_HERE}.boxes:with_other_sides", _BOTH, in_part=True,
     ),
     RepairKind(
         "moved", "X,Y in pixels, such as +30,-9", "boxes are moved to the right and down",
-        f"{_HERE}.boxes:move", _BOTH, by_image=True,
+        f"{_HERE}.boxes:move", _BOTH, in_part=True,
     ),
     RepairKind(
         "edges", "LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,-8,-8", "edges of boxes are moved to the right and down",
-        f"{_HERE}.boxes:move_edges", _BOTH, by_image=True,
+        f"{_HERE}.boxes:move_edges", _BOTH, in_part=True,
     ),
     RepairKind(
         "angles", "other-sense, degrees, radians or quarter-turn", "angles of rotated boxes are read in another way",
-        f"{_HERE}.regions:with_other_angles", _BOTH, by_image=True,
+        f"{_HERE}.regions:with_other_angles", _BOTH, in_part=True,
     ),
     RepairKind(
         "points", "yx, or the positions of all keypoints in another order, such as 0,2,1 of three",
-        "keypoints are y, x, or in another order", f"{_HERE}.regions:with_other_points", _BOTH, by_image=True,
+        "keypoints are y, x, or in another order", f"{_HERE}.regions:with_other_points", _BOTH, in_part=True,
     ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(
         "classes", "+N, -N, positions0, positions1, earlier, later, 91to80, 80to91 or OLD>NEW,OLD>NEW,...",
         "other ids of classes",
-        f"{_HERE}.classes:with_other_ids", by_image=True,
+        f"{_HERE}.classes:with_other_ids", in_part=True,
     ),
     RepairKind(
         "merge-classes", "OLD>NEW,OLD>NEW,...", "two ids become one class in ground truth and detections",
@@ -282,7 +305,7 @@ for _kind in (
     RepairKind("nms", "an IoU threshold", "NMS per image and class", f"{_HERE}.rows:suppressed"),
     RepairKind(
         "scores", "percent, logits or negated", "scores become confidences", f"{_HERE}.rows:with_other_scores",
-        by_image=True,
+        in_part=True,
     ),
     RepairKind(
         "areas", "masks or boxes", "areas are those of the masks or boxes",

@@ -58,7 +58,7 @@ def with_other_scores(data: Data, repair: Repair) -> Data:
     """Makes confidences of percent, logits or costs."""
     side = data.of("detections")
     assert isinstance(side, Detections)
-    rows = repair.rows(side.image_labels())
+    rows = repair.rows(side)
     if repair.value == "percent":
         scores = side.scores / 100
     elif repair.value == "logits":

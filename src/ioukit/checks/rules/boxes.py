@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
 from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.checks.repairs.boxes import FORMATS, ORDERS, as_pixels, as_xywh
 from ioukit.checks.repairs.repair import Repair
-from ioukit.checks.rules.readings import Reading, best_reading, holds
+from ioukit.checks.rules.readings import NAMES, Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ WORDS = {
     "fractions": "fractions of the image",
     "scaled-twice": "fractions of the image that were multiplied by its size twice",
 }
-NAMES: dict[Side, str] = {"detections": "detections", "ground_truth": "ground truth"}
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 # A fraction is at most 1; boxes may reach a little beyond the image.
@@ -128,13 +128,9 @@ def _best(case: Case, side: Side) -> _Best | None:
     gains: dict[str, float] = {}
     for candidate in _candidates(case, side):
         then = case.overlaps_of(candidate.boxes, side)
-        reading = best_reading(case.overlaps, then, case.pairs, case.ground_truth.boxes)
+        reading = best_reading(case, side, candidate.boxes, case.overlaps, then, case.pairs)
         gains[candidate.words] = 0.0 if reading is None else reading.gain
-        if (
-            reading is not None
-            and (best is None or reading.gain > best[0].gain)
-            and holds(case, side, candidate.boxes, reading)
-        ):
+        if reading is not None and (best is None or reading.gain > best[0].gain):
             best = reading, candidate
     if best is None:
         return None
@@ -144,8 +140,7 @@ def _best(case: Case, side: Side) -> _Best | None:
 
 
 def _beyond_now_and_then(case: Case, side: Side, reading: Reading, candidate: _Candidate) -> tuple[int, int]:
-    places = case.places if side == "detections" else case.object_places
-    rows = slice(None) if reading.images is None else np.isin(places, reading.images)
+    rows = reading.rows(case.data.of(side))
     sizes = _sizes_of(case, side)[rows]
     now, then = (_beyond(boxes[rows], sizes).number for boxes in (case.data.of(side).boxes, candidate.boxes))
     return now, then
@@ -198,16 +193,7 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
 
 def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:
     reading, candidate, as_good, _ = found[side]
-    images = None if reading.images is None else case.labels(reading.images)
-    repairs = [Repair(name, value, side, images) for name, value in candidate.repairs]
-    what = candidate.words
-    where = "" if images is None else f" of {len(images):,} images"
-    data = case.data.of(side)
-    rows = int(repairs[0].rows(data.image_labels()).sum())
-    message = (
-        f"the boxes of the {NAMES[side]}{where} match if they are read as {what}: the objects' mean IoU with their "
-        f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
-    )
+    what, message = candidate.words, ""
     if as_good:
         message += f". Read as {' or '.join(as_good)}, they match about as well"
     for other in found.keys() - {side}:
@@ -217,11 +203,11 @@ def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:
             if now < then:
                 message += f", but {then:,} of them reach beyond their images then, and {now:,} do now"
     code = "_".join(value.replace("-", "_") for value in candidate.values)
-    return Suspicion(
-        f"{side}_are_{code}", "likely", message, rows, len(data),
-        f"read the boxes of the {NAMES[side]} as {what}", examples(images or ()), images or (),
-        Repair.chain(repairs), least_gain=0.005,
+    found_so = reading.suspicion(
+        case, side, f"{side}_are_{code}", f"are read as {what}", hint=f"read the boxes of the {NAMES[side]} as {what}",
+        repair=reading.repair(candidate.repairs, side), least_gain=0.005,
     )  # fmt: skip
+    return dataclasses.replace(found_so, message=f"{found_so.message}{message}")
 
 
 class _Beyond(NamedTuple):

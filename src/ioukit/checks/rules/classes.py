@@ -91,8 +91,7 @@ def _hits(case: Case, *, by_score: bool = False) -> _Hits:
         rank = np.where(close, dt.scores[pairs.detections], -np.inf)
     else:
         # An object that two detections share is no evidence. Of equal classes, the higher IoU comes first.
-        own = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
-        rank = np.where(close, iou + 2 * own, -np.inf)
+        rank = np.where(close, iou + 2 * pairs.same, -np.inf)
     order = np.lexsort((-rank, pairs.objects))
     first = order[np.unique(pairs.objects[order], return_index=True)[1]]
     first = first[close[first]]
@@ -321,7 +320,7 @@ def _suspicion(
         f"of {total:,} objects{where} that a detection overlaps by at least {MATCH:g}, {own:,} "
         f"{agree(own, 'have')} {'the class of the one with the highest score' if by_score else 'its class'}, and "
         f"{right:,} if {what}",
-        int(repair.rows(case.detections.image_labels()).sum()), len(case.detections),
+        int(repair.rows(case.detections).sum()), len(case.detections),
         "write the class ids of the ground truth", examples(moved), labels or (), repair, least_gain=0.001,
     )  # fmt: skip
 
@@ -471,8 +470,7 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
         return
     # The chance that all objects of a class are missed, if they are missed as those of other classes are.
     pairs = case.pairs
-    same = gt.category_ids[pairs.objects] == case.detections.category_ids[pairs.detections]
-    missed = pairs.best(np.where(same, case.overlaps, 0.0)) < TOUCHES
+    missed = pairs.best(np.where(pairs.same, case.overlaps, 0.0)) < TOUCHES
     kinds = gt.category_ids[pairs.objects[pairs.starts]]
     spoken = ~np.isin(kinds, gt.categories.ids[silent])
     # One frequent class says little about rare ones, so each class has the same weight.

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._words_and_colours import percent
 from ioukit.checks.case import different, most_by_chance
-from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.rules.readings import NAMES
 from ioukit.checks.rules.rounding import grid_of
 from ioukit.checks.suspicion import Suspicion, examples
 

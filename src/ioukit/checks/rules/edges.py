@@ -6,6 +6,7 @@ not own: what is suspected of it (``places.py``).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from ioukit.checks.case import Case
     from ioukit.checks.repairs.repair import Side
+    from ioukit.checks.suspicion import Suspicion
     from ioukit.typing import FloatArray
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
@@ -170,16 +172,29 @@ def within_a_step(case: Case, pixels: FloatArray) -> bool:
     return any((np.abs(pixels) < np.median(np.tile(grid.steps, 2), axis=0)).all() for grid in grids)
 
 
-def wrong_side(case: Case, then: Mapping[Side, FloatArray]) -> Side | None:
+def of_wrong_side(
+    case: Case, then: Mapping[Side, FloatArray], found: Mapping[Side, Suspicion], where: str
+) -> Suspicion:
+    """Of what is suspected of either side, that of the wrong one; if nothing tells, that of the detections says so.
+
+    Args:
+        case: The data.
+        then: (N, 4) the changed boxes of each side.
+        found: The suspicion of each side.
+        where: What is wrong with its boxes, behind "that are".
+    """
+    side = _wrong_side(case, then)
+    one = found[side or "detections"]
+    said = "" if side else f". It may as well be the boxes of the ground truth that are {where}"
+    return dataclasses.replace(one, message=f"{one.message}{said}")
+
+
+def _wrong_side(case: Case, then: Mapping[Side, FloatArray]) -> Side | None:
     """Which side is wrong, if either matches after a change of its boxes; ``None`` if nothing tells.
 
     The masks of the annotations tell it, and their areas, if these are not those of the boxes. Borders of images do:
     boxes were cut there. If many edges come to lie at the border by the change, the boxes are wrong, and they are right
     if many leave it.
-
-    Args:
-        case: The data.
-        then: (N, 4) the changed boxes of each side.
     """
     nearer = _nearer_to_masks(case, then["ground_truth"])
     if nearer is None:

@@ -1,4 +1,4 @@
-"""A rule about detections in the pixels of another image: resized, with or without a border, and not scaled back."""
+"""A rule about boxes in the pixels of another image: resized, with or without a border, and not scaled back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import numpy as np
 
 from ioukit.checks.case import MATCH
 from ioukit.checks.repairs.boxes import FORMATS, MODES, as_xywh, on_image, unit_scales
-from ioukit.checks.repairs.repair import Repair
-from ioukit.checks.rules.edges import is_loose
-from ioukit.checks.rules.readings import Reading, best_reading, holds
-from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.checks.rules.edges import is_loose, of_wrong_side
+from ioukit.checks.rules.readings import Reading, best_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.checks.case import Case
+    from ioukit.checks.repairs.repair import Side
+    from ioukit.checks.suspicion import Suspicion
     from ioukit.typing import FloatArray
+
+    Rows = NDArray[np.intp]
 
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
@@ -35,6 +37,7 @@ UNCHANGED = 0.004
 # A free size can fit a few objects by chance.
 FEWEST_OBJECTS = 6
 LITTLE = 0.3  # the mean IoU of the objects with their best detection, below which the format is doubted, too
+AS_GOOD = 0.95  # of the gain of the better side: then either can be the wrong one
 BOTH = 1.1  # a format and a size must match better than either alone, as two free choices fit better by chance
 # Sizes and factors that people choose, from the roundest on; the last ones are as exact as the fit.
 ROUND_SIZES = (32.0, 50.0, 1.0, 0.1)
@@ -52,76 +55,98 @@ WORDS = {
 
 
 class _Frame(NamedTuple):
+    side: Side
     given: FloatArray
-    """(N, 4) the boxes as xywh, in the pixels of the network's image."""
+    """(N, 4) the boxes of the side as xywh, in the pixels of the network's image."""
     fmt: str
     """The format in which the file has these; empty if it has xywh."""
     mode: str
     size: tuple[float, float]
+    boxes: FloatArray
+    """(N, 4) the boxes on the image."""
     reading: Reading
 
 
 def frames(case: Case) -> Iterator[Suspicion]:
-    """Detections that match after a resizing of the image is undone.
+    """Boxes of either side that match after a resizing of the image is undone.
 
     For each way of resizing, all pairs of a detection and an object of one image vote for the size of the network's
     image. The three sizes with most votes are refined by the median over the pairs that then overlap by at least 0.5,
     and compared as other readings are. Of ways that match equally well, such as those of images of one size, the first
-    one is reported. Where hardly anything matches, the same is tried with the boxes read in each other format.
+    one is reported. Where hardly anything matches, the same is tried with the boxes of the detections read in each
+    other format.
+
+    The ground truth is looked at where objects match badly, or the detections match after a resizing. On images of one
+    size, or after a resizing by a factor, both sides match equally well.
     """
     pairs = case.fewer_pairs
     if case.iou_type != "bbox" or not len(pairs.objects):
         return
     boxes = case.detections.boxes
     now = case.overlaps_of(boxes, pairs=pairs)
-    best = _best_frame(case, now, boxes, "")
-    if float(pairs.best(now).mean()) < LITTLE:
+    best = _best_frame(case, "detections", now, boxes, "")
+    mean = float(pairs.best(now).mean())
+    if mean < LITTLE:
         # Another format hides the size, and the size hides the format.
         for fmt in FORMATS:
             given = as_xywh(boxes, fmt)
-            both = _best_frame(case, now, given, fmt)
+            both = _best_frame(case, "detections", now, given, fmt)
             if both is None or both.reading.images is not None:
                 continue
-            alone = best_reading(now, case.overlaps_of(given, pairs=pairs), pairs, case.ground_truth.boxes)
+            alone = best_reading(case, "detections", given, now, case.overlaps_of(given, pairs=pairs), pairs)
             others = [one.gain for one in (alone, best and best.reading) if one is not None]
             if both.reading.gain > BOTH * max(others, default=0.0):
                 best = both
-    if best is not None and not (best.reading.before >= MATCH and is_loose(case, now)):
-        yield _suspicion(case, best)
+    if best is not None and best.reading.before >= MATCH and is_loose(case, now):
+        return
+    found = [] if best is None else [best]
+    truth = _best_frame(case, "ground_truth", now, case.ground_truth.boxes, "") if found or mean < MATCH else None
+    found += [] if truth is None else [truth]
+    gains = [frame.reading.gain for frame in found]
+    found = [frame for frame in found if frame.reading.gain >= AS_GOOD * max(gains)]
+    told = {frame.side: _suspicion(case, frame) for frame in found}
+    if len(told) == 2:
+        boxes_of = {each.side: each.reading.changed(case.data.of(each.side), each.boxes) for each in found}
+        yield of_wrong_side(case, boxes_of, told, "those of an image of another size")
+    else:
+        yield from told.values()
 
 
-def _best_frame(case: Case, now: FloatArray, given: FloatArray, fmt: str) -> _Frame | None:
+def _best_frame(case: Case, side: Side, now: FloatArray, given: FloatArray, fmt: str) -> _Frame | None:
     """The resizing after which the boxes match best, and better than now; ``None`` if there is none."""
     pairs = case.fewer_pairs
     best: _Frame | None = None
     sizes_are_known = not np.isnan(case.sizes[case.places >= 0]).any()
     for mode in MODES if sizes_are_known else ("factor",):
-        for size in _sizes(case, given, mode):
-            size = _refined(case, given, mode, size)  # noqa: PLW2901 - the same size, more exactly
-            boxes = _boxes(case, given, mode, size)
-            then = case.overlaps_of(boxes, pairs=pairs)
-            reading = best_reading(now, then, pairs, case.ground_truth.boxes, fewest_objects=FEWEST_OBJECTS)
-            if (
-                reading is not None
-                and (best is None or reading.gain > 1.02 * best.reading.gain)
-                and holds(case, "detections", boxes, reading)
-            ):
-                best = _Frame(given, fmt, mode, size, reading)
+        for size in _sizes(case, side, given, mode):
+            size = _refined(case, side, given, mode, size)  # noqa: PLW2901 - the same size, more exactly
+            boxes = _boxes(case, side, given, mode, size)
+            then = case.overlaps_of(boxes, side, pairs=pairs)
+            reading = best_reading(case, side, boxes, now, then, pairs, fewest_objects=FEWEST_OBJECTS)
+            if reading is not None and (best is None or reading.gain > 1.02 * best.reading.gain):
+                best = _Frame(side, given, fmt, mode, size, boxes, reading)
     return best
 
 
-def _boxes(case: Case, given: FloatArray, mode: str, size: tuple[float, float]) -> FloatArray:
+def _boxes(case: Case, side: Side, given: FloatArray, mode: str, size: tuple[float, float]) -> FloatArray:
     """(N, 4) boxes on the image."""
-    sizes = np.ones_like(case.sizes) if mode == "factor" else case.sizes
-    return on_image(given, np.nan_to_num(sizes, nan=1.0), mode, size)
+    sizes = case.sizes if side == "detections" else case.object_sizes
+    return on_image(given, np.ones_like(sizes) if mode == "factor" else np.nan_to_num(sizes, nan=1.0), mode, size)
 
 
-def _sizes(case: Case, given: FloatArray, mode: str) -> list[tuple[float, float]]:
-    """The sizes of the network's image with most votes; a factor of 1, which changes nothing, is left out."""
+def _pairs_of(case: Case, side: Side, given: FloatArray, rows: Rows | slice) -> tuple[FloatArray, FloatArray, Rows]:
+    """(P, 4) the boxes of some pairs in the network's image, (P, 4) those on the image, and (P,) the images."""
     pairs = case.fewer_pairs
-    rows, objects, images = pairs.detections, pairs.objects, pairs.images
-    scale, shift = (unit[images] for unit in unit_scales(case.ground_truth.images.sizes, mode))
-    found, wanted = given[rows], case.ground_truth.boxes[objects]
+    own, other = pairs.detections[rows], pairs.objects[rows]
+    if side == "ground_truth":
+        return given.take(other, axis=0), case.detections.boxes.take(own, axis=0), pairs.images[rows]
+    return given.take(own, axis=0), case.ground_truth.boxes.take(other, axis=0), pairs.images[rows]
+
+
+def _sizes(case: Case, side: Side, given: FloatArray, mode: str) -> list[tuple[float, float]]:
+    """The sizes of the network's image with most votes; a factor of 1, which changes nothing, is left out."""
+    found, wanted, images = _pairs_of(case, side, given, slice(None))
+    scale, shift = (unit.take(images, axis=0) for unit in unit_scales(case.ground_truth.images.sizes, mode))
     with np.errstate(all="ignore"):
         by_side = np.log(found[:, 2:]) - np.log(wanted[:, 2:] * scale)
         centre = (found[:, :2] + found[:, 2:] / 2) / ((wanted[:, :2] + wanted[:, 2:] / 2) * scale + shift)
@@ -154,16 +179,15 @@ def _peaks(votes: FloatArray, low: float, high: float) -> list[float]:
     return peaks
 
 
-def _refined(case: Case, given: FloatArray, mode: str, size: tuple[float, float]) -> tuple[float, float]:
+def _refined(case: Case, side: Side, given: FloatArray, mode: str, size: tuple[float, float]) -> tuple[float, float]:
     """The size by the median over the edges of the pairs that overlap by at least 0.5."""
-    pairs = case.fewer_pairs
-    close = case.overlaps_of(_boxes(case, given, mode, size), pairs=pairs) >= MATCH
-    if close.sum() < FEWEST_VOTES:
+    boxes = _boxes(case, side, given, mode, size)
+    close = np.flatnonzero(case.overlaps_of(boxes, side, pairs=case.fewer_pairs) >= MATCH)
+    if len(close) < FEWEST_VOTES:
         return size
-    rows, objects, images = pairs.detections[close], pairs.objects[close], pairs.images[close]
-    image = np.ones((len(rows), 2)) if mode == "factor" else case.ground_truth.images.sizes[images]
+    found, wanted, images = _pairs_of(case, side, given, close)
+    image = np.ones((len(images), 2)) if mode == "factor" else case.ground_truth.images.sizes[images]
     scale, shift = unit_scales(image, mode)
-    found, wanted = given[rows], case.ground_truth.boxes[objects]
     edges: list[FloatArray] = [found[:, :2], found[:, :2] + found[:, 2:]]
     units = [wanted[:, :2] * scale + shift, (wanted[:, :2] + wanted[:, 2:]) * scale + shift]
     weight = np.concatenate(units)
@@ -185,17 +209,17 @@ def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
 
 def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
     """The size as a whole number, or as a rounder one, if the boxes match as well."""
-    pairs, images = case.fewer_pairs, frame.reading.images
-    concerned = np.ones(len(pairs.starts), np.bool_)
-    if images is not None:
-        concerned = np.isin(pairs.images[pairs.starts], images)
+    pairs = case.fewer_pairs
+    concerned = frame.reading.rows(case.ground_truth)[pairs.objects[pairs.starts]]
     best, highest = frame.size, -1.0
     for step in ROUND_FACTORS if frame.mode == "factor" else ROUND_SIZES:
         size = tuple(max(round(side / step), 1) * step for side in frame.size)
         if any(abs(near - side) > NEAR * side for near, side in zip(size, frame.size, strict=True)):
             continue
         wide, tall = (float(f"{side:.6g}") for side in size)
-        overlaps = case.overlaps_of(_boxes(case, frame.given, frame.mode, (wide, tall)), pairs=pairs)
+        overlaps = case.overlaps_of(
+            _boxes(case, frame.side, frame.given, frame.mode, (wide, tall)), frame.side, pairs=pairs
+        )
         mean = float(pairs.best(overlaps)[concerned].mean())
         if mean > highest + AS_WELL:
             best, highest = (wide, tall), mean
@@ -203,23 +227,13 @@ def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
 
 
 def _suspicion(case: Case, frame: _Frame) -> Suspicion:
-    mode, reading = frame.mode, frame.reading
-    size = _rounded(case, frame)
-    images = None if reading.images is None else case.labels(reading.images)
+    mode, side, size = frame.mode, frame.side, _rounded(case, frame)
     text = f"{size[0]:g}x{size[1]:g}" if mode == "stretch" else f"{size[0]:g}"
-    repair = Repair("network", f"{mode}:{text}", images=images)
-    if frame.fmt:
-        repair = Repair.chain([Repair("boxes", frame.fmt), repair])
-    rows = int(repair.rows(case.detections.image_labels()).sum())
-    what = WORDS[mode].format(*size)
-    where = "" if images is None else f" of {len(images):,} images"
+    repairs = [("boxes", frame.fmt)] if frame.fmt else []
     corners = f"{frame.fmt} and " if frame.fmt else ""
-    message = (
-        f"the detections{where} match if their boxes are {corners}in the pixels of {what}: the objects' mean IoU with "
-        f"their best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
-    )
-    return Suspicion(
-        "other_image_size", "likely", message, rows, len(case.detections),
-        "scale the boxes back to the size of the image, after its border is subtracted", examples(images or ()),
-        images or (), repair, least_gain=0.005,
+    return frame.reading.suspicion(
+        case, side, "other_image_size",
+        f"are {corners}in the pixels of {WORDS[mode].format(*size)}",
+        hint="scale the boxes back to the size of the image, after its border is subtracted",
+        repair=frame.reading.repair([*repairs, ("network", f"{mode}:{text}")], side), least_gain=0.005,
     )  # fmt: skip

@@ -97,15 +97,14 @@ def _around_many(case: Case) -> Iterator[Suspicion]:
     gt, dt, pairs = case.ground_truth, case.detections, case.pairs
     if not len(pairs.objects):
         return
-    same = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
     outer, inner = gt.boxes[pairs.objects], dt.boxes[pairs.detections]
     low = np.maximum(outer[:, :2], inner[:, :2])
     high = np.minimum(outer[:, :2] + outer[:, 2:], inner[:, :2] + inner[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
-    inside = same & (shared >= INSIDE * inner[:, 2] * inner[:, 3])
+    inside = pairs.same & (shared >= INSIDE * inner[:, 2] * inner[:, 3])
     small = inner[:, 2] * inner[:, 3] <= 0.25 * outer[:, 2] * outer[:, 3]
     many = np.add.reduceat((inside & small).astype(np.int64), pairs.starts)
-    best = pairs.best(np.where(same, case.overlaps, 0.0))
+    best = pairs.best(np.where(pairs.same, case.overlaps, 0.0))
     crowded = pairs.objects[pairs.starts][(many >= IN_A_CROWD) & (best < 0.5)]
     if len(crowded):
         yield Suspicion(

@@ -137,13 +137,12 @@ def _one_per_class(case: Case) -> Iterator[Suspicion]:
 
 def _whole_images(case: Case) -> Iterator[Suspicion]:
     """Annotations whose box is the whole image, where the detector hardly ever finds such an object."""
-    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    gt, pairs = case.ground_truth, case.pairs
     ends = gt.boxes[:, :2] + gt.boxes[:, 2:]
     whole = (gt.boxes[:, :2] <= HALF_A_PIXEL).all(axis=1) & (ends >= case.object_sizes - HALF_A_PIXEL).all(axis=1)
     whole &= ~gt.crowd
-    same = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
     best = np.zeros(len(gt))
-    best[pairs.objects[pairs.starts]] = pairs.best(np.where(same, case.overlaps, 0.0))
+    best[pairs.objects[pairs.starts]] = pairs.best(np.where(pairs.same, case.overlaps, 0.0))
     count, missed = int(whole.sum()), best < 0.5
     if count >= max(FEWEST, WHOLE * len(gt)) and missed[whole].mean() >= MISSED > missed[~whole].mean():
         yield Suspicion(

@@ -14,10 +14,8 @@ import numpy as np
 
 from ioukit.checks.case import different, most_by_chance, pairwise_iou
 from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_edges, with_sides
-from ioukit.checks.repairs.repair import Repair
-from ioukit.checks.rules.boxes import NAMES
-from ioukit.checks.rules.edges import Shift, shift_of, within_a_step, wrong_side
-from ioukit.checks.rules.readings import Reading, best_reading, holds
+from ioukit.checks.rules.edges import Shift, of_wrong_side, shift_of, within_a_step
+from ioukit.checks.rules.readings import NAMES, Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
@@ -109,12 +107,8 @@ def _of_one_side(case: Case, found: dict[Side, tuple[Suspicion, _Place]]) -> Ite
     if len(found) < 2 or not set.intersection(*repairs):
         yield from (suspicion for suspicion, _ in found.values())
         return
-    side = wrong_side(case, {each: place.boxes for each, (_, place) in found.items()})
-    suspicion, _ = found[side or "detections"]
-    if side is None:
-        said = f"{suspicion.message}. It may as well be the boxes of the ground truth that are at another place"
-        suspicion = dataclasses.replace(suspicion, message=said)
-    yield suspicion
+    boxes = {side: place.boxes for side, (_, place) in found.items()}
+    yield of_wrong_side(case, boxes, {side: one for side, (one, _) in found.items()}, "at another place")
 
 
 def _places(case: Case, side: Side, now: FloatArray, shift: Shift | None) -> Iterator[_Place]:
@@ -222,36 +216,25 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
     """The best place that is right for all images, or for some."""
     best: tuple[Reading, _Place] | None = None
     for place, then in tried:
-        reading = best_reading(now, then, case.fewer_pairs, case.ground_truth.boxes, fewest_objects=FEWEST)
-        if (
-            reading is not None
-            and (best is None or reading.gain > best[0].gain)
-            and holds(case, side, place.boxes, reading)
-        ):
+        reading = best_reading(case, side, place.boxes, now, then, case.fewer_pairs, fewest_objects=FEWEST)
+        if reading is not None and (best is None or reading.gain > best[0].gain):
             best = reading, place
     if best is None:
         return None
     reading, place = best
-    images = None if reading.images is None else case.labels(reading.images)
-    repair = None if place.repair is None else Repair(*place.repair, side, images)
-    where = "" if images is None else f" of {len(images):,} images"
-    labels = case.data.of(side).image_labels()
-    rows = len(labels) if images is None else int(np.isin(labels, np.array(images, labels.dtype)).sum())
+    repair = None if place.repair is None else reading.repair([place.repair], side)
     # A repair must raise AP by itself: larger boxes on both sides overlap more, whatever is right. An offset does not.
     certain = repair is None or repair.name == "moved"
-    said = (
-        f"the boxes of the {NAMES[side]}{where} match if they {place.what}: the objects' mean IoU with their best "
-        f"detection is then {reading.after:.2f} instead of {reading.before:.2f}"
-    )
-    if repair is not None and repair.name == "sides" and 1 / LOOSE <= float(repair.value) <= LOOSE:
-        said += ". A weak detector draws such boxes, too"
-        repair = None
-    suspicion = Suspicion(
-        f"{side}_{place.code}", "likely" if certain else "possible", said, rows, len(labels),
-        f"write the boxes of the {NAMES[side]} as they are on the image", examples(images or ()), images or (), repair,
+    weak = repair is not None and repair.name == "sides" and 1 / LOOSE <= float(repair.value) <= LOOSE
+    found = reading.suspicion(
+        case, side, f"{side}_{place.code}", place.what,
+        hint=f"write the boxes of the {NAMES[side]} as they are on the image", repair=None if weak else repair,
         least_gain=0.001 if certain else 0.01,
     )  # fmt: skip
-    return suspicion, place
+    said = f"{found.message}. A weak detector draws such boxes, too" if weak else found.message
+    return dataclasses.replace(found, sure="likely" if certain else "possible", message=said), place._replace(
+        boxes=reading.changed(case.data.of(side), place.boxes)
+    )
 
 
 def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:

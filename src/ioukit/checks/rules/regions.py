@@ -21,11 +21,11 @@ from ioukit.checks.diagnosis.turned import in_other_unit
 from ioukit.checks.repairs.boxes import MOVED, points_of
 from ioukit.checks.repairs.regions import around_points, masks_of, read_angles
 from ioukit.checks.repairs.repair import Repair, replaced
-from ioukit.checks.rules.boxes import NAMES, readings
+from ioukit.checks.rules.boxes import readings
 from ioukit.checks.rules.cuts import cuts
 from ioukit.checks.rules.frames import frames
 from ioukit.checks.rules.places import places
-from ioukit.checks.rules.readings import better_on_all
+from ioukit.checks.rules.readings import NAMES, better_on_all
 from ioukit.checks.rules.rounding import grid_of
 from ioukit.checks.suspicion import Suspicion
 from ioukit.datasets.columns._checks import pixel_boxes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit._words_and_colours import percent
-from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.rules.readings import NAMES
 from ioukit.checks.suspicion import Suspicion
 
 if TYPE_CHECKING:

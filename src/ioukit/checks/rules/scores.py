@@ -116,11 +116,10 @@ def _equal(case: Case) -> Iterator[Suspicion]:
 
 def _right(case: Case) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Detections of images with objects, and whether they overlap an object of their class by at least 0.5."""
-    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    pairs = case.pairs
     rows, place = np.unique(pairs.detections, return_inverse=True)
-    same = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
     best = np.zeros(len(rows))
-    np.maximum.at(best, place, np.where(same, case.overlaps, 0))
+    np.maximum.at(best, place, np.where(pairs.same, case.overlaps, 0))
     return rows, best >= MATCH
 
 
