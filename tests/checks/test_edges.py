@@ -11,7 +11,7 @@ import pytest
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.checks import check, repaired
 from ioukit.checks.repairs.boxes import with_edges
-from support.planted_scenes import drawn, real
+from support.planted_scenes import drawn, first_images, real
 
 if TYPE_CHECKING:
     from ioukit.checks import Checked
@@ -34,7 +34,8 @@ CODES = {"begin": "begin_elsewhere", "end": "end_elsewhere", "too": "begin_and_e
 
 @pytest.fixture(scope="module")
 def sets() -> dict[str, Pair]:
-    return {**real(), "aerial": drawn("aerial"), "documents": drawn("documents"), "one class": drawn("one class")}
+    few = {"aerial": first_images(drawn("aerial"), 20), "documents": first_images(drawn("documents"), 40)}
+    return {**{name: first_images(pair, 50) for name, pair in real().items()}, **few, "one class": drawn("one class")}
 
 
 def shifted(data: Any, pixels: Any) -> Any:

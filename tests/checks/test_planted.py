@@ -14,7 +14,7 @@ from ioukit.datasets import read, read_detections
 from ioukit.evaluation.protocols import find_protocol
 from support.paths import DATA, DEMO
 from support.planted_faults import FAULTS, in_format, plant
-from support.planted_scenes import DRAWN, drawn, real
+from support.planted_scenes import DRAWN, drawn, first_images, real
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ MOVES = 0.01
 
 @pytest.fixture(scope="module")
 def sets() -> dict[str, tuple[GroundTruth, Detections]]:
-    return {"val2014": real()["val2014"], "one class": drawn("one class")}
+    return {"val2014": first_images(real()["val2014"], 50), "one class": first_images(drawn("one class"), 60)}
 
 
 def printed(repair: Repair, folder: Path) -> list[str]:

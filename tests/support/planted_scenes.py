@@ -13,7 +13,7 @@ from support.paths import DATA, EXAMPLES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DRAWN", "Scene", "drawn", "real"]
+__all__ = ["DRAWN", "Scene", "drawn", "first_images", "real"]
 
 VAL2014 = DATA / "coco_val2014_100"
 YOLACT = EXAMPLES / "coco_val2017_100"
@@ -54,6 +54,13 @@ def real() -> dict[str, tuple[GroundTruth, Detections]]:
         ),
         "yolact": read_coco(YOLACT / "ground_truth.json", YOLACT / "yolact.json"),
     }
+
+
+def first_images(pair: tuple[GroundTruth, Detections], count: int) -> tuple[GroundTruth, Detections]:
+    """A data set of the first images: enough for most faults, and checked in a part of the time."""
+    truth, found = pair
+    labels = truth.images.labels[:count]
+    return truth.filter(images=labels), found.filter(images=labels)
 
 
 def drawn(name: str, seed: int = 0) -> tuple[GroundTruth, Detections]:

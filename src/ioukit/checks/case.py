@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._columns import positions_in
 from ioukit.checks.repairs.boxes import sizes_of_rows
+from ioukit.checks.repairs.regions import masks_of
 from ioukit.checks.repairs.repair import Data, repaired
 from ioukit.datasets.columns.detections import placed
 from ioukit.evaluation import evaluate
@@ -137,6 +138,7 @@ class Case:
     ) -> None:
         self.data, self.protocol, self.iou_type = data, protocol, iou_type
         self.train, self.folders, self.threads = train, folders, threads
+        self._masks: dict[int, Any] = {}
 
     @property
     def ground_truth(self) -> GroundTruth:
@@ -262,6 +264,16 @@ class Case:
     @cached_property
     def _object_corners(self) -> FloatArray:
         return _corners(self.ground_truth.boxes)
+
+    def masks_of(self, side: GroundTruth | Detections) -> Any:
+        """The `Masks` of one side, which are read once; ``None`` if it has none.
+
+        Raises:
+            DatasetError: If a mask cannot be read.
+        """
+        if id(side) not in self._masks:
+            self._masks[id(side)] = masks_of(self.data, side)
+        return self._masks[id(side)]
 
     def labels(self, images: Rows) -> tuple[int | str, ...]:
         """The ids of images, for their positions."""

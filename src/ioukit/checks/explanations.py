@@ -307,6 +307,13 @@ FAULTS = (
         "`--repair gt:crowd=rle`",
     ),
     Fault(
+        "Boxes not those of their masks",
+        ("boxes_not_of_masks",),
+        "AP too low, of boxes or of masks",
+        "Boxes are compared with those around their own masks",
+        "Write the right ones of the two",
+    ),
+    Fault(
         "Areas not those of the masks",
         ("areas_not_of_masks", "areas_not_of_boxes"),
         "AP by size differs",

@@ -112,25 +112,33 @@ def _with_boxes(data: Data, side: GroundTruth | Detections, rows: NDArray[np.boo
     return data.with_side(replaced(side, boxes=boxes, areas=areas))
 
 
-def with_points(
-    data: Data, repair: Repair, change: Callable[[FloatArray, FloatArray], FloatArray]
-) -> GroundTruth | Detections:
-    """The side of a repair with its keypoints changed as its boxes are: each is a box without width and height.
+def _changed(
+    data: Data, repair: Repair, change: Callable[[FloatArray, FloatArray], FloatArray], *, sized: bool = True
+) -> Data:
+    """The data with the boxes of a repair changed, and keypoints with them: each is a box without width and height.
 
     Args:
         data: The data.
         repair: The repair.
         change: The change of (N, 4) boxes, for (N, 2) sizes of their images.
+        sized: Whether it needs these sizes.
+
+    Raises:
+        ValueError: If the data lack sizes that it needs.
     """
     side = data.of(repair.side)
+    rows, sizes = repair.rows(side), sizes_of_rows(data, side)
+    if sized and np.isnan(sizes[rows]).any():
+        raise ValueError(f"repair {str(repair)!r} needs the width and height of the images, and the data lack some")
     points = points_of(side)
-    if points is None or not points.size:
-        return side
-    count, rows = points.shape[1], repair.rows(side)[:, None, None]
-    boxes = np.concatenate([points[..., :2].reshape(-1, 2), np.zeros((len(points) * count, 2))], axis=1)
-    there = change(boxes, np.repeat(sizes_of_rows(data, side), count, axis=0))[:, :2].reshape(-1, count, 2)
-    placed = np.concatenate([np.where(rows, there, points[..., :2]), points[..., 2:]], axis=2)
-    return replaced(side, regions={**side.regions, KEYPOINTS: placed})
+    if points is not None and points.size:
+        count = points.shape[1]
+        boxes = np.concatenate([points[..., :2].reshape(-1, 2), np.zeros((len(points) * count, 2))], axis=1)
+        there = change(boxes, np.repeat(sizes, count, axis=0))[:, :2].reshape(-1, count, 2)
+        placed = np.where(rows[:, None, None], there, points[..., :2])
+        placed = np.concatenate([placed, points[..., 2:]], axis=2)
+        side = replaced(side, regions={**side.regions, KEYPOINTS: placed})
+    return _with_boxes(data, side, rows, change(side.boxes, sizes))
 
 
 def points_of(side: GroundTruth | Detections) -> FloatArray | None:
@@ -158,31 +166,20 @@ def in_pixels(data: Data, repair: Repair) -> Data:
     """Multiplies fractions by the size of the image, or divides what was multiplied twice."""
     if repair.value not in ("fractions", "scaled-twice"):
         raise repair.wrong_value()
-    side = data.of(repair.side)
-    rows, sizes = repair.rows(side), sizes_of_rows(data, side)
-    _check_sizes(sizes[rows], repair)
-    side = with_points(data, repair, lambda boxes, sizes: as_pixels(boxes, sizes, repair.value))
-    return _with_boxes(data, side, rows, as_pixels(side.boxes, sizes, repair.value))
+    return _changed(data, repair, lambda boxes, sizes: as_pixels(boxes, sizes, repair.value))
 
 
 def turn_back(data: Data, repair: Repair) -> Data:
     """Puts boxes from the turned or mirrored image on the image."""
     if repair.value not in TURNS:
         raise repair.wrong_value()
-    side = data.of(repair.side)
-    rows, sizes = repair.rows(side), sizes_of_rows(data, side)
-    _check_sizes(sizes[rows], repair)
-    side = with_points(data, repair, lambda boxes, sizes: turned(boxes, sizes, repair.value))
-    return _with_boxes(data, side, rows, turned(side.boxes, sizes, repair.value))
+    return _changed(data, repair, lambda boxes, sizes: turned(boxes, sizes, repair.value))
 
 
 def with_other_sides(data: Data, repair: Repair) -> Data:
     """Multiplies width and height, around the same centres."""
-    try:
-        factor = float(repair.value)
-    except ValueError:
-        raise repair.wrong_value() from None
-    if not (factor > 0 and np.isfinite(factor)):
+    (factor,) = numbers_of(repair, 1)
+    if factor <= 0:
         raise repair.wrong_value()
     side = data.of(repair.side)
     return _with_boxes(data, side, repair.rows(side), with_sides(side.boxes, factor))
@@ -191,12 +188,12 @@ def with_other_sides(data: Data, repair: Repair) -> Data:
 def move_edges(data: Data, repair: Repair) -> Data:
     """Moves the left, top, right and bottom edges of boxes."""
     side = data.of(repair.side)
-    boxes = with_edges(side.boxes, _pixels(repair, 4))
+    boxes = with_edges(side.boxes, numbers_of(repair, 4))
     return _with_boxes(data, side, repair.rows(side), boxes)
 
 
-def _pixels(repair: Repair, count: int) -> FloatArray:
-    """The numbers of a value such as X,Y."""
+def numbers_of(repair: Repair, count: int) -> FloatArray:
+    """(count,) the numbers of a value such as X,Y."""
     try:
         numbers = np.array([float(part) for part in repair.value.split(",")])
     except ValueError:
@@ -208,14 +205,12 @@ def _pixels(repair: Repair, count: int) -> FloatArray:
 
 def move(data: Data, repair: Repair) -> Data:
     """Moves boxes to the right and down, and rotated boxes, polygons and keypoints with them."""
-    x, y = _pixels(repair, 2).tolist()
-    side = with_points(data, repair, lambda boxes, _: moved(boxes, x, y))
+    x, y = numbers_of(repair, 2).tolist()
+    side = data.of(repair.side)
     rows = repair.rows(side)
-    moving = {name: column for name, column in side.regions.items() if name in MOVED}
-    there = {name: exchanged(column, column.shift(x, y), rows) for name, column in moving.items()}
-    if there:
-        side = replaced(side, regions={**side.regions, **there})
-    return _with_boxes(data, side, rows, moved(side.boxes, x, y))
+    there = {name: exchanged(each, each.shift(x, y), rows) for name, each in side.regions.items() if name in MOVED}
+    data = data.with_side(replaced(side, regions={**side.regions, **there}))
+    return _changed(data, repair, lambda boxes, _: moved(boxes, x, y), sized=False)
 
 
 def exchanged(regions: Regions, others: Regions, rows: NDArray[np.bool_]) -> Any:
@@ -242,11 +237,6 @@ def clip(data: Data, repair: Repair) -> Data:
         left = (cut[:, 2:] - cut[:, :2]).prod(axis=1)
         side = replaced(side, areas=np.where(beyond, np.minimum(side.areas, left), side.areas))
     return _with_boxes(data, side, beyond, convert(cut, "xyxy", "xywh"))
-
-
-def _check_sizes(sizes: FloatArray, repair: Repair) -> None:
-    if np.isnan(sizes).any():
-        raise ValueError(f"repair {str(repair)!r} needs the width and height of the images, and the data lack some")
 
 
 MODES = ("factor", "stretch", "letterbox", "longest", "shortest")
@@ -300,11 +290,9 @@ def from_network(data: Data, repair: Repair) -> Data:
         or not all(number > 0 and np.isfinite(number) for number in numbers)
     ):
         raise repair.wrong_value()
-    side = data.of(repair.side)
-    rows, sizes = repair.rows(side), sizes_of_rows(data, side)
-    if mode == "factor":
-        sizes = np.ones_like(sizes)  # it does not depend on the size of the image
-    _check_sizes(sizes[rows], repair)
     size = numbers[0], numbers[-1]
-    side = with_points(data, repair, lambda boxes, sizes: on_image(boxes, sizes, mode, size))
-    return _with_boxes(data, side, rows, on_image(side.boxes, sizes, mode, size))
+    if mode == "factor":  # it does not depend on the size of the image
+        return _changed(
+            data, repair, lambda boxes, sizes: on_image(boxes, np.ones_like(sizes), mode, size), sized=False
+        )
+    return _changed(data, repair, lambda boxes, sizes: on_image(boxes, sizes, mode, size))

@@ -44,17 +44,6 @@ def masks_of(data: Data, side: GroundTruth | Detections) -> Any:
     return decode(side.segmentations, sizes, source=side.source, array=array)
 
 
-def mask_areas(data: Data, rows: NDArray[np.intp] | None = None) -> NDArray[np.float64] | None:
-    """(N,) the areas of the masks of some annotations in square pixels; ``None`` if there are no masks.
-
-    Raises:
-        DatasetError: If a mask cannot be read.
-    """
-    gt = data.ground_truth if rows is None else data.ground_truth.take(rows)
-    masks = masks_of(data, gt)
-    return None if masks is None else np.asarray(masks.area, np.float64)
-
-
 def written_as_rle(gt: GroundTruth) -> NDArray[np.bool_] | None:
     """(N,) whether the mask of an annotation is written as RLE and not as polygons; ``None`` without such masks."""
     spelled = gt.segmentations
@@ -74,14 +63,13 @@ def written_as_rle(gt: GroundTruth) -> NDArray[np.bool_] | None:
 def with_other_areas(data: Data, repair: Repair) -> Data:
     """Gives annotations the areas of their masks or boxes."""
     gt = data.ground_truth
-    if repair.value == "boxes":
-        areas: NDArray[np.float64] | None = gt.boxes[:, 2] * gt.boxes[:, 3]
-    elif repair.value == "masks":
-        areas = mask_areas(data)
-    else:
+    if repair.value not in ("boxes", "masks"):
         raise repair.wrong_value()
-    if areas is None:
-        raise ValueError(f"repair {str(repair)!r} needs masks, and {gt.source} has none")
+    areas = gt.boxes[:, 2] * gt.boxes[:, 3]
+    if repair.value == "masks":
+        if (masks := masks_of(data, gt)) is None:
+            raise ValueError(f"repair {str(repair)!r} needs masks, and {gt.source} has none")
+        areas = np.asarray(masks.area, np.float64)
     return data._replace(ground_truth=dataclasses.replace(gt, areas=areas))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit.checks.diagnosis.data_sets import first_of_each
+from ioukit.checks.repairs.boxes import numbers_of
 from ioukit.checks.repairs.repair import replaced
 from ioukit.datasets import Detections
 
@@ -43,10 +44,7 @@ def surviving(dt: Detections, iou_threshold: float) -> NDArray[np.bool_]:
 
 def suppressed(data: Data, repair: Repair) -> Data:
     """Removes detections by NMS with an IoU threshold."""
-    try:
-        threshold = float(repair.value)
-    except ValueError:
-        raise repair.wrong_value() from None
+    (threshold,) = numbers_of(repair, 1)
     if not 0 < threshold < 1:
         raise repair.wrong_value()
     side = data.of("detections")

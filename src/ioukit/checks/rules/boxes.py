@@ -14,7 +14,7 @@ from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
 from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.checks.repairs.boxes import FORMATS, ORDERS, as_pixels, as_xywh
 from ioukit.checks.repairs.repair import Repair
-from ioukit.checks.rules.readings import NAMES, Reading, best_reading
+from ioukit.checks.rules.readings import NAMES, OTHER, Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def _fractions_without_sizes(case: Case) -> Iterator[Suspicion]:
     if not len(case.detections) or not len(case.ground_truth) or not np.isnan(case.ground_truth.images.sizes).all():
         return
     largest = {side: float(np.abs(case.data.of(side).boxes).max()) for side in NAMES}
-    sides: tuple[Side, Side] = ("detections", "ground_truth")
-    for side, other in (sides, sides[::-1]):
+    for side, other in OTHER.items():
         if largest[side] <= MOST_OF_A_FRACTION and largest[other] > SURELY_PIXELS:
             data = case.data.of(side)
             yield Suspicion(
@@ -172,17 +171,14 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
     known = np.logical_not(np.isnan(sizes.sum(axis=1)))
     small: NDArray[np.bool_] = known & (np.abs(boxes) <= MOST_OF_A_FRACTION).all(axis=1)
     if small.any() and (sizes[small] > 2 * MOST_OF_A_FRACTION).all():
-        pixels = np.where(small[:, None], as_pixels(boxes, np.nan_to_num(sizes, nan=1.0), "fractions"), boxes)
-        yield _Candidate((("units", "fractions"),), pixels)
+        sizes_of_small = np.where(small[:, None], np.nan_to_num(sizes, nan=1.0), 1.0)
+        yield _Candidate((("units", "fractions"),), as_pixels(boxes, sizes_of_small, "fractions"))
         for fmt in FORMATS:
+            steps = (("boxes", fmt), ("units", "fractions"))
             if fmt in ORDERS:  # fractions of the height come first there, or between those of the width
-                ordered = as_xywh(boxes, fmt)
-                there = np.where(
-                    small[:, None], as_pixels(ordered, np.nan_to_num(sizes, nan=1.0), "fractions"), ordered
-                )
-                yield _Candidate((("boxes", fmt), ("units", "fractions")), there)
+                yield _Candidate(steps, as_pixels(as_xywh(boxes, fmt), sizes_of_small, "fractions"))
             else:
-                yield _Candidate((("units", "fractions"), ("boxes", fmt)), as_xywh(pixels, fmt))
+                yield _Candidate(steps[::-1], as_xywh(as_pixels(boxes, sizes_of_small, "fractions"), fmt))
     extent = np.nan_to_num(sizes.max(axis=1, initial=0))
     far: NDArray[np.bool_] = known & (np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * extent)
     if far.any():

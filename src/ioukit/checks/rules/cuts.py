@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit._words_and_colours import percent
 from ioukit.checks.case import different, most_by_chance
-from ioukit.checks.rules.readings import NAMES
+from ioukit.checks.rules.readings import NAMES, OTHER
 from ioukit.checks.rules.rounding import grid_of
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -47,7 +47,7 @@ def cuts(case: Case) -> Iterator[Suspicion]:
                 yield Suspicion(
                     "detections_cut" if side == "detections" else "annotations_cut", "likely",
                     f"{count:,} of {len(data):,} boxes of the {name} end at {where}, inside their images, and those of "
-                    f"the {NAMES['ground_truth' if side == 'detections' else 'detections']} go on there in "
+                    f"the {NAMES[OTHER[side]]} go on there in "
                     f"{percent(often, 0)} of the pairs, {percent(usual, 0)} elsewhere: they were cut at the border of "
                     "another image, or of a tile",
                     count, len(data), "cut boxes at the size of their own image, and merge those of neighbouring tiles",
@@ -99,5 +99,5 @@ def _go_on(case: Case, side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_]
     ends = _ends(case, side)
     margin = np.maximum(INSIDE, MARGIN * case.data.of(side).boxes[:, 2:])
     reached = np.full_like(ends, -np.inf)
-    np.maximum.at(reached, rows, _ends(case, "ground_truth" if side == "detections" else "detections")[others])
+    np.maximum.at(reached, rows, _ends(case, OTHER[side])[others])
     return reached[:, 0] > -np.inf, np.asarray(reached > ends + margin)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._words_and_colours import percent
-from ioukit.checks.repairs.regions import mask_areas, written_as_rle
+from ioukit.checks.repairs.regions import masks_of, written_as_rle
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.errors import DatasetError
+from ioukit.overlap import elementwise_iou
 from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 5
 LOOKED_AT = 2_000
-DIFFERS = 0.2
+DIFFERS, HALF = 0.2, 0.5
 LEAST_SHARE = 0.1
 LARGER = 1.01
 IN_A_CROWD = 8
@@ -36,10 +38,21 @@ def areas(case: Case) -> Iterator[Suspicion]:
     of_boxes = gt.boxes[:, 2] * gt.boxes[:, 3]
     rows = np.linspace(0, len(gt) - 1, min(len(gt), LOOKED_AT)).astype(np.intp)
     try:
-        of_masks = mask_areas(case.data, rows) if len(gt) else None
+        masks = masks_of(case.data, gt.take(rows)) if len(gt) else None
     except (DatasetError, OSError):
-        of_masks = None  # masks that cannot be read are an error where masks are compared
+        masks = None  # masks that cannot be read are an error where masks are compared
+    of_masks = None if masks is None else np.asarray(masks.area, np.float64)
     if of_masks is not None and (of_masks > 0).any():
+        around = pixel_boxes(masks.to_boxes(), len(rows))
+        apart = (of_masks > 0) & (elementwise_iou(gt.boxes[rows], around, format="xywh") < HALF)
+        if apart.sum() >= max(FEWEST, LEAST_SHARE * len(rows)):
+            yield Suspicion(
+                "boxes_not_of_masks", "sure",
+                f"the boxes of {int(apart.sum()):,} of {len(rows):,} annotations have an IoU below {HALF:g} with the "
+                "boxes around their own masks: one of the two is wrong",
+                int(apart.sum()), len(rows), "look at some of these images, and write the right ones of the two",
+                examples(dict.fromkeys(gt.take(rows[apart]).image_labels().tolist())),
+            )  # fmt: skip
         given, known = gt.areas[rows], of_masks > 0
         far = known & (np.abs(given - of_masks) > DIFFERS * of_masks)
         if far.sum() >= max(FEWEST, LEAST_SHARE * known.sum()):

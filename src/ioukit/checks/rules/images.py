@@ -112,15 +112,18 @@ def _boxes_on(case: Case, places: Places, images: Places) -> Iterator[tuple[Floa
 
     ``places`` are the positions of the images of the detections.
     """
-    gt, dt, kept = case.ground_truth, case.detections, np.flatnonzero(~case.ground_truth.crowd)
-    order = np.argsort(places, kind="stable")
-    starts = np.searchsorted(places[order], images, side="left")
-    ends = np.searchsorted(places[order], images, side="right")
-    by_image = kept[np.argsort(case.object_places[kept], kind="stable")]
-    low = np.searchsorted(case.object_places[by_image], images, side="left")
-    high = np.searchsorted(case.object_places[by_image], images, side="right")
-    for start, end, first, last in zip(starts, ends, low, high, strict=True):
-        yield gt.boxes[by_image[first:last]], dt.boxes[order[start:end][:100]]
+    gt, dt = case.ground_truth, case.detections
+    objects = dict(rows_by_image(case.object_places, np.flatnonzero(~gt.crowd)))
+    found, none = dict(rows_by_image(places, np.arange(len(dt)))), np.zeros(0, np.intp)
+    for image in images.tolist():
+        yield gt.boxes[objects.get(image, none)], dt.boxes[found.get(image, none)[:100]]
+
+
+def rows_by_image(image: Places, rows: Places) -> Iterator[tuple[int, Places]]:
+    """Each image, and which of the rows are on it, in their order; ``image`` is that of every row."""
+    rows = rows[np.argsort(image[rows], kind="stable")]
+    present, starts = np.unique(image[rows], return_index=True)
+    yield from zip(present.tolist(), np.split(rows, starts[1:]), strict=True)
 
 
 def one_side(case: Case) -> Iterator[Suspicion]:

@@ -15,6 +15,7 @@ import numpy as np
 from ioukit.checks.case import different, most_by_chance, pairwise_iou
 from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_edges, with_sides
 from ioukit.checks.rules.edges import Shift, of_wrong_side, shift_of, within_a_step
+from ioukit.checks.rules.images import rows_by_image
 from ioukit.checks.rules.readings import NAMES, Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -232,9 +233,7 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
         least_gain=0.001 if certain else 0.01,
     )  # fmt: skip
     said = f"{found.message}. A weak detector draws such boxes, too" if weak else found.message
-    return dataclasses.replace(found, sure="likely" if certain else "possible", message=said), place._replace(
-        boxes=reading.changed(case.data.of(side), place.boxes)
-    )
+    return dataclasses.replace(found, sure="likely" if certain else "possible", message=said), place
 
 
 def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:
@@ -276,10 +275,10 @@ def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> li
 def _of_other_images(case: Case) -> Iterator[Suspicion]:
     """Detections that overlap the objects of their own image no more than those of another image do."""
     gt, dt = case.ground_truth, case.detections
-    objects = {place: gt.boxes[rows] for place, rows in _by_image(case.object_places, np.flatnonzero(~gt.crowd))}
+    objects = {place: gt.boxes[rows] for place, rows in rows_by_image(case.object_places, np.flatnonzero(~gt.crowd))}
     best = np.argsort(-dt.scores, kind="stable")
     best = best[case.places[best] >= 0]
-    found = {place: dt.boxes[rows[:MOST_DETECTIONS]] for place, rows in _by_image(case.places, best)}
+    found = {place: dt.boxes[rows[:MOST_DETECTIONS]] for place, rows in rows_by_image(case.places, best)}
     both = [place for place in objects if place in found]
     looked_at = both[:: max(1, len(both) // MOST_IMAGES)]
     if len(looked_at) < FEWEST_IMAGES:
@@ -370,13 +369,6 @@ def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[
     second, first = np.argsort(overlaps)[-2:].tolist()
     alone = overlaps[first] >= BELONGS and overlaps[first] >= overlaps[second] + 2 * NO_BETTER
     return others[first] if alone else None
-
-
-def _by_image(image: Places, rows: Places) -> Iterator[tuple[int, Places]]:
-    """Each image, and which of the rows are on it, in their order; ``image`` is that of every row."""
-    rows = rows[np.argsort(image[rows], kind="stable")]
-    present, starts = np.unique(image[rows], return_index=True)
-    yield from zip(present.tolist(), np.split(rows, starts[1:]), strict=True)
 
 
 def _best(objects: FloatArray, found: FloatArray) -> FloatArray:

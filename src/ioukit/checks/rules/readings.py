@@ -40,6 +40,7 @@ FEWEST_OBJECTS = 4
 FEWEST_OF_CLASS = 10
 
 NAMES: dict[Side, str] = {"detections": "detections", "ground_truth": "ground truth"}
+OTHER: dict[Side, Side] = {"detections": "ground_truth", "ground_truth": "detections"}
 
 
 class Reading(NamedTuple):

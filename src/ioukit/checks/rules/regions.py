@@ -8,7 +8,6 @@ keypoints themselves show (``points.py``).
 from __future__ import annotations
 
 import dataclasses
-import math
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,18 +18,17 @@ from ioukit.checks.case import Case
 from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.checks.diagnosis.turned import in_other_unit
 from ioukit.checks.repairs.boxes import MOVED, points_of
-from ioukit.checks.repairs.regions import around_points, masks_of, read_angles
+from ioukit.checks.repairs.regions import around_points, read_angles
 from ioukit.checks.repairs.repair import Repair, replaced
 from ioukit.checks.rules.boxes import readings
 from ioukit.checks.rules.cuts import cuts
 from ioukit.checks.rules.frames import frames
 from ioukit.checks.rules.places import places
-from ioukit.checks.rules.readings import NAMES, better_on_all
+from ioukit.checks.rules.readings import NAMES, OTHER, better_on_all
 from ioukit.checks.rules.rounding import grid_of
 from ioukit.checks.suspicion import Suspicion
 from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.datasets.columns._regions import KEYPOINTS
-from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.regions.formats import convert
 
@@ -79,9 +77,10 @@ def lie_apart(case: Case) -> Iterator[Suspicion]:
         if one.repair is None:
             others += [one] if not one.code.endswith(TURNED) else []
             continue
-        if _within_a_step(boxes, one):
+        mended = boxes.mended(one.repair)
+        if mended is None or _within_a_step(boxes, mended, one.repair.side):
             continue
-        before, after = _main_number(boxes), _main_number(boxes.mended(one.repair))
+        before, after = (next(iter(each.summary.values())) for each in (boxes, mended))
         if after - before >= one.least_gain and (best is None or after - before > best[0]):
             kept = one.repair if one.repair.name in REPAIRED.get(name, ()) else None
             said = "" if kept else f"; the AP of these boxes is {after:.3f} instead of {before:.3f} then"
@@ -110,21 +109,11 @@ def _of_points(boxes: Case) -> Iterator[Suspicion]:
         yield dataclasses.replace(one, least_gain=LEAST_OF_POINTS)
 
 
-def _main_number(case: Case | None) -> float:
-    """The first number of the protocol; NaN if the data cannot be evaluated."""
-    try:
-        return math.nan if case is None else next(iter(case.summary.values()))
-    except DatasetError:
-        return math.nan
-
-
-def _within_a_step(case: Case, suspicion: Suspicion) -> bool:
-    """Whether its repair moves the corners of rounded boxes by less than their step: then it mends the rounding."""
-    repair = suspicion.repair
-    mended = None if repair is None else case.mended(repair)
-    if repair is None or mended is None or (grid := grid_of(case, repair.side)) is None:
+def _within_a_step(case: Case, mended: Case, side: Side) -> bool:
+    """Whether a repair moves the corners of rounded boxes by less than their step: then it mends the rounding."""
+    if (grid := grid_of(case, side)) is None:
         return False
-    before, after = (convert(each.data.of(repair.side).boxes, "xywh", "xyxy") for each in (case, mended))
+    before, after = (convert(each.data.of(side).boxes, "xywh", "xyxy") for each in (case, mended))
     return bool((np.median(np.abs(after - before), axis=0) < np.median(np.tile(grid.steps, 2), axis=0)).all())
 
 
@@ -133,7 +122,7 @@ def around(case: Case, name: str) -> Case | None:
     data = case.data
     try:
         for side in (case.ground_truth, case.detections):
-            regions: Any = masks_of(case.data, side) if name == "Masks" else side.regions.get(name)
+            regions: Any = case.masks_of(side) if name == "Masks" else side.regions.get(name)
             if name == KEYPOINTS:
                 regions = points_of(side)
             if regions is None:
@@ -190,7 +179,7 @@ def angles(case: Case) -> Iterator[Suspicion]:
 def _meant(case: Case, meaning: _Meaning) -> Suspicion:
     side, how, before, after = meaning
     total = len(case.data.of(side))
-    other = "ground truth" if side == "detections" else "detections"
+    other = NAMES[OTHER[side]]
     either = f". It may as well be the angles of the {other} that are wrong" if how in EITHER_SIDE else ""
     return Suspicion(
         f"{side}_angles_{how.replace('-', '_')}", "likely",
@@ -225,7 +214,7 @@ def shapes(case: Case) -> Iterator[Suspicion]:
     boxes = around(case, "Masks") if find_kind(case.iou_type).needs == "Masks" else None
     if boxes is None:
         return
-    filled = {side: _fills(masks_of(case.data, case.data.of(side)), boxes.data.of(side).boxes) for side in NAMES}
+    filled = {side: _fills(case.masks_of(case.data.of(side)), boxes.data.of(side).boxes) for side in NAMES}
     for side, said in _all_of_one_side(filled, "masks", "fill the box around them"):
         yield Suspicion(
             f"{side}_without_shapes", "likely", f"{said}: they were made from boxes", len(filled[side]),
@@ -239,8 +228,7 @@ def _fills(masks: Any, boxes: FloatArray) -> NDArray[np.bool_]:
 
 def _all_of_one_side(rows: dict[Side, NDArray[np.bool_]], what: str, are: str) -> Iterator[tuple[Side, str]]:
     """The side of which all rows are so, where few of the other side are, and both in words."""
-    sides: tuple[Side, Side] = ("detections", "ground_truth")
-    for side, other in (sides, sides[::-1]):
+    for side, other in OTHER.items():
         ours, theirs = rows[side], rows[other]
         if len(ours) >= FEWEST and len(theirs) and ours.all() and theirs.mean() <= MOST_ALIKE:
             few = f"{int(theirs.sum()):,} of {len(theirs):,} of the {NAMES[other]}"
