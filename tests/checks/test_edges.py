@@ -89,7 +89,9 @@ def test_masks_tell_the_side(sets: dict[str, Pair], kind: str, side: str) -> Non
     gt, dt = sets["val2014"]
     pixels = 10 * np.array(SHIFTS[kind])
     checked = check(*((shifted(gt, pixels), dt) if side == "ground_truth" else (gt, shifted(dt, pixels))))
-    assert harmful(checked) == [f"{side}_{CODES[kind.split(maxsplit=1)[0]]}"]
+    # Objects of less than 20 pixels lost their sizes, so their boxes do not become those of their masks again.
+    others = ["boxes_not_of_masks"] if (side, kind) == ("ground_truth", "too small") else []
+    assert harmful(checked) == [f"{side}_{CODES[kind.split(maxsplit=1)[0]]}", *others]
 
 
 @pytest.mark.parametrize("side", ["ground_truth", "detections"])

@@ -52,13 +52,15 @@ def test_a_fault_of_some_classes_is_told_of_these_and_mended(
     pair = SETS[name]
     wrong = of_classes(pair, side, repair, classes)
     checked = check(*wrong)
-    prefix = "gt:" if side == "ground_truth" and "turn" not in repair else ""  # mirrored, either side fits
-    only = f"@classes={','.join(map(str, classes))}"
-    assert checked.repairs[0] == f"{prefix}{repair}{only}"
+    # Mirrored, or of half the size, either side fits: then the detections are named, if nothing tells.
+    either = side == "ground_truth" and not repair.startswith("boxes=")
+    expected = repair.replace("0.5", "2") if either else f"gt:{repair}" if side == "ground_truth" else repair
+    assert checked.repairs[0] == f"{expected}@classes={','.join(map(str, classes))}"
     count = "2 classes" if len(classes) > 1 else "1 class"
     said = checked.findings[0].suspicion
     assert f" of {count} match if they are " in said.message
     assert "with the best detection of their class is then" in said.message
+    assert ("It may as well be the boxes of the ground truth" in said.message) is either or side == "detections"
     assert said.examples == tuple(pair[0].categories.names[number // 3 - 1] for number in classes)
     mended: Any = repaired(*wrong, checked.repairs)
     assert evaluate(*mended).summary["AP"] == pytest.approx(evaluate(*pair).summary["AP"], abs=1e-3)
@@ -109,3 +111,18 @@ def test_the_text_of_a_repair_of_classes_is_read_back() -> None:
     ):
         with pytest.raises(ValueError, match=says):
             repaired(gt, dt, [text])
+
+
+@pytest.mark.parametrize("fault", ["hflip", "moved", "none"])
+def test_boxes_that_are_not_those_of_their_own_masks_are_counted(fault: str) -> None:
+    """The ground truth alone tells it, and its detections which of the two is wrong."""
+    gt, dt = real()["val2014"]
+    other = {"hflip": turned(gt.boxes, sizes_of(gt, gt), "hflip"), "moved": np.add(gt.boxes, [300, 0, 0, 0])}
+    wrong = dataclasses.replace(gt, boxes=other.get(fault, gt.boxes))
+    found = [one for one in check(wrong) if one.code == "boxes_not_of_masks"]
+    assert [one.harmful for one in found] == ([] if fault == "none" else [True])
+    if found:
+        assert "have an IoU below 0.5 with the boxes around their own masks" in found[0].suspicion.message
+        first = check(wrong, dt)
+        assert first.repairs[0].startswith("gt:"), "masks tell the side"
+        assert "boxes_not_of_masks" not in {one.code for one in first}, "a consequence, which the repair mends"

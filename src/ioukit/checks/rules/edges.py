@@ -37,7 +37,7 @@ FEWEST = 20  # pairs
 NOT_SHIFTED = 0.3  # of the largest shift of an edge
 LEAST = 0.03  # of a side, that a shift is worth a look
 STANDARD_ERRORS = 4.0
-AT_THE_BORDER, OF_THE_SHIFT = 0.5, 0.25  # pixels, and the part of a shift by which it may be wrong
+AT_THE_BORDER, OF_THE_SHIFT, MOST = 0.5, 0.25, 2.0  # pixels; the part of a shift by which it may be wrong; pixels
 FEWEST_EDGES, SHARE_OF_EDGES = 5, 0.005
 LOOKED_AT, NEARER = 500, 0.5
 
@@ -246,7 +246,7 @@ def _more_at_borders(case: Case, side: Side, then: FloatArray) -> int:
     sizes = np.tile(case.sizes if side == "detections" else case.object_sizes, 2)
     corners = [convert(each, "xywh", "xyxy") for each in (case.data.of(side).boxes, then)]
     shift = np.abs(corners[1] - corners[0])
-    changed, near = shift > AT_THE_BORDER, np.maximum(AT_THE_BORDER, OF_THE_SHIFT * shift)
+    changed, near = shift > AT_THE_BORDER, np.clip(OF_THE_SHIFT * shift, AT_THE_BORDER, MOST)
     first = np.array([True, True, False, False])
     counts = []
     for each in corners:

@@ -101,7 +101,8 @@ def frames(case: Case) -> Iterator[Suspicion]:
         return
     found = [] if best is None else [best]
     truth = _best_frame(case, "ground_truth", now, case.ground_truth.boxes, "") if found or mean < MATCH else None
-    found += [] if truth is None else [truth]
+    # A network that gets images at two scales leaves some of the images, and some of these fit from either side.
+    found += [] if truth is None or truth.reading.images else [truth]
     gains = [frame.reading.gain for frame in found]
     found = [frame for frame in found if frame.reading.gain >= AS_GOOD * max(gains)]
     told = {frame.side: _suspicion(case, frame) for frame in found}

@@ -44,7 +44,8 @@ def areas(case: Case) -> Iterator[Suspicion]:
     of_masks = None if masks is None else np.asarray(masks.area, np.float64)
     if of_masks is not None and (of_masks > 0).any():
         around = pixel_boxes(masks.to_boxes(), len(rows))
-        apart = (of_masks > 0) & (elementwise_iou(gt.boxes[rows], around, format="xywh") < HALF)
+        drawn = (of_masks > 0) & (gt.boxes[rows, 2:] > 0).all(axis=1)  # boxes without size are told elsewhere
+        apart = drawn & (elementwise_iou(gt.boxes[rows], around, format="xywh") < HALF)
         if apart.sum() >= max(FEWEST, LEAST_SHARE * len(rows)):
             yield Suspicion(
                 "boxes_not_of_masks", "sure",

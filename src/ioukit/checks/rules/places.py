@@ -233,7 +233,8 @@ def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> 
         least_gain=0.001 if certain else 0.01,
     )  # fmt: skip
     said = f"{found.message}. A weak detector draws such boxes, too" if weak else found.message
-    return dataclasses.replace(found, sure="likely" if certain else "possible", message=said), place
+    found = dataclasses.replace(found, sure="likely" if certain else "possible", message=said)
+    return found, place._replace(boxes=reading.changed(case.data.of(side), place.boxes))
 
 
 def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:
