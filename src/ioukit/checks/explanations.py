@@ -226,7 +226,8 @@ FAULTS = (
         "Scores exchanged within images, or reversed on some",
         ("scores_not_of_their_boxes", "scores_say_nothing", "scores_partly_reversed"),
         "AP too low",
-        "A right detection has a higher score than a wrong one over all images, but not within an image, or some",
+        "Right detections have higher scores than wrong ones over all images, but not within an image, or clearly "
+        "lower ones on some",
         "Write scores with their boxes",
     ),
     Fault(

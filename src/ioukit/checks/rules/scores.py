@@ -35,7 +35,7 @@ FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
 CHANCE = 0.01
 FEWEST_TELLING, HARDLY_MORE = 30.0, 0.1  # objects; of what classes could tell of them, beyond chance
 FEWEST_GROUPS, ONE, SHARE_OF_ONE, DRAWS = 5, 1e-3, 0.04, 10
-FEWEST_PAIRS, LOW, REVERSED, RIGHT_WAY = 4, 0.25, 0.2, 0.4  # a right detection is rarely the lowest of five by chance
+FEWEST_PAIRS, CLEARLY, BY_CHANCE = 4, 2.326, 0.01  # of a normal distribution, so much lies beyond
 MUCH_LESS = 0.5  # of planted equal scores, 0.7 and more; of a sure detector, 0.1 to 0.4
 LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out what is below 0.05
 HIGH_SCORE, FEW_MISSED = 0.3, 0.05  # with such a lowest score, fewer missed objects tell it, too
@@ -322,6 +322,7 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
         return
     rows, right = _right(case)
     image, score = case.places[rows], dt.scores[rows]
+    yield from _partly_reversed(case, image, score, right)
     if min(right.sum(), (~right).sum()) < FEWEST_RANKED:
         return
     higher, pairs = _pairs(score, right, np.zeros_like(image))
@@ -330,7 +331,6 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
     if not pairs.any():
         return
     within = float(higher.sum() / pairs.sum())
-    yield from _partly_reversed(case, np.unique(image), higher, pairs)
     if over_all >= SOME_ORDER and within - 0.5 <= LESS * (over_all - 0.5):
         if min(different(dt.boxes[rows[some]]) for some in (right, ~right)) < FEWEST_RANKED:
             return
@@ -349,21 +349,34 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
-def _partly_reversed(case: Case, images: Places, higher: FloatArray, pairs: Places) -> Iterator[Suspicion]:
-    """Images on which right detections have lower scores than wrong ones, while on others they have higher ones."""
-    some = pairs >= FEWEST_PAIRS
-    share, total = higher[some] / pairs[some], int(some.sum())
-    reverse, most = share < LOW, int((share > 1 - LOW).sum())
-    count = int(reverse.sum())
-    if count >= max(FEWEST_GROUPS, REVERSED * total) and most >= RIGHT_WAY * total:
-        labels = case.labels(images[some][reverse])
-        yield Suspicion(
-            "scores_partly_reversed", "possible",
-            f"a right detection has a higher score than a wrong one in less than {percent(LOW, 0)} of the pairs on "
-            f"{count:,} of {total:,} images with at least {FEWEST_PAIRS} pairs, and in more than "
-            f"{percent(1 - LOW, 0)} on {most:,}: the scores of some images may be reversed",
-            count, total, "check whether the scores of these images are costs", examples(labels), labels,
-        )  # fmt: skip
+def _partly_reversed(case: Case, image: Places, score: FloatArray, right: NDArray[np.bool_]) -> Iterator[Suspicion]:
+    """Images on which right detections have lower scores than wrong ones, while on others they have higher ones.
+
+    Labels can be the reason, too: where most objects of an image have none, a good detector has its best scores beside
+    the labels. But then the other scores of these images are as low as elsewhere, and only reversed ones are high.
+    """
+    images, where, counts = np.unique(image, return_inverse=True, return_counts=True)
+    higher, pairs = _pairs(score, right, image)
+    some = np.flatnonzero(pairs >= FEWEST_PAIRS)
+    # The statistic of Mann and Whitney is about normal.
+    clear = (higher - pairs / 2)[some] / np.sqrt(pairs[some] * (counts[some] + 1) / 12)
+    reverse, usual = some[clear < -CLEARLY], int((clear > CLEARLY).sum())
+    count, total = len(reverse), len(some)
+    if count <= most_by_chance(BY_CHANCE * total, 2.0) or 2 * usual < count:
+        return
+    mean, others = np.bincount(where, score) / counts, score[~np.isin(where, reverse)].mean()
+    mirrored = score.min() + score.max() - mean[reverse]
+    nearer = 2 * np.count_nonzero(np.abs(mirrored - others) < np.abs(mean[reverse] - others)) > count
+    labels = case.labels(images[reverse])
+    yield Suspicion(
+        "scores_partly_reversed", "likely" if nearer else "possible",
+        f"on {count:,} of {total:,} images with at least {FEWEST_PAIRS} pairs of a right and a wrong detection, the "
+        f"right ones have clearly lower scores, and clearly higher ones on {usual:,}: chance alone would make either "
+        f"on {percent(BY_CHANCE, 0)} of the images. The scores of some images "
+        + ("are reversed" if nearer else "may be reversed, or objects there have no label"),
+        count, total, "check whether the scores of these images, and of those made with them, are costs",
+        examples(labels), labels,
+    )  # fmt: skip
 
 
 def _pairs(score: FloatArray, right: NDArray[np.bool_], group: Places) -> tuple[FloatArray, Places]:
