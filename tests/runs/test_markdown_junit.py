@@ -91,7 +91,7 @@ def test_json_is_strict() -> None:
     assert [rule["outcome"] for rule in found["rules"]] == ["broken", "undecided", "passed", "passed"]
     assert found["rules"][1]["checks"][0] == {
         "key": "AP/unicorn", "finding": "undefined", "baseline": None, "candidate": None, "difference": None,
-        "low": None, "high": None, "doubts": [], "p_value": None,
+        "low": None, "high": None, "doubts": [], "p_value": None, "permutations": 0,
     }  # fmt: skip
 
 
