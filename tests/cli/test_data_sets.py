@@ -17,7 +17,7 @@ import pytest
 
 from ioukit import datasets
 from support.command import run_here
-from support.paths import DATA, load
+from support.paths import DATA, DEMO, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,7 +155,7 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
             ("convert", GT, "OUT", "--to", "labelme-xml"),
             "ground truth cannot be written in the format labelme-xml; --to takes coco",
         ),
-        (("convert", GT, "OUT", "--to", "coco", "--format", "yolo"), "Error"),
+        (("convert", DEMO / "gt.json", "OUT", "--to", "coco", "--format", "yolo"), "Error"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "--option: expected NAME=VALUE, got 'box'"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no option 'box'"),
         (("convert", "none.json", "OUT", "--to", "coco"), "none.json: there is no such file or folder"),
