@@ -25,16 +25,22 @@ at_most = 20
 """
 
 
-@pytest.fixture
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs: main, the same again, a worse one, and one of other images."""
-    monkeypatch.chdir(tmp_path)
-    ledger = Ledger("runs.db")
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a ledger with four runs: main, the same again, a worse one, and one of other images."""
+    ledger = Ledger(tmp_path_factory.mktemp("ledger") / "runs.db")
     baseline, worse = pair(0.3)
     for name, evaluation, latency in (
         ("main", baseline, 12.0), ("same", baseline, 30.0), ("worse", worse, 12.0), ("other", pair(seed=1)[0], 12.0)
     ):  # fmt: skip
         ledger.add(evaluation, name=name, values={"latency": latency}, inputs={})
+    return Path(ledger.path).read_bytes()
+
+
+@pytest.fixture
+def log(runs: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.db").write_bytes(runs)
     (tmp_path / "gate.toml").write_text(RULES)
     return tmp_path / "runs.db"
 

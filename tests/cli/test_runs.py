@@ -22,14 +22,21 @@ FILES = FOLDER / "ground_truth.json", FOLDER / "yolact.json"
 APART = "Numbers of different groups cannot be compared: their data or rules differ."
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    """B with 100 images, and two smaller runs."""
-    path = tmp_path / "runs.db"
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a ledger: B with 100 images, and two smaller runs."""
+    path = tmp_path_factory.mktemp("ledger") / "runs.db"
     assert evaluated(path, "B", "--tag", "lr=1e-3", "--tag", "release", "--value", "latency=12.3").code == 0
     ledger = Ledger(path)
     ledger.add(made(seed=1), name="small", tags={"lr": "1e-4"}, values={"latency": 5})
     ledger.add(made(seed=2), name="B")
+    return path.read_bytes()
+
+
+@pytest.fixture
+def log(runs: bytes, tmp_path: Path) -> Path:
+    path = tmp_path / "runs.db"
+    path.write_bytes(runs)
     return path
 
 
