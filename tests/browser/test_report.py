@@ -199,9 +199,11 @@ def test_attacks_stay_inert(open_page: OpenPage, tmp_path: Path) -> None:
     for position in range(page.locator("#class option").count()):
         page.locator("#class").select_option(index=position)
     page.locator("#iou-class").select_option(index=3)
-    for cell in page.locator("#matrix td:not(.h0)").all():
-        cell.click()
-        page.locator("#cell-images li").first.wait_for()
+    cells = page.locator("#matrix td:not(.h0)")
+    cells.first.click()
+    page.locator("#cell-images li").first.wait_for()
+    listed = "cell => { cell.click(); return document.querySelector('#cell-images li') !== null; }"
+    assert all(cells.evaluate_all(f"cells => cells.map({listed})"))
     page.locator("#gallery button").first.click()
     for _ in range(page.locator("#gallery button").count() - 1):
         page.keyboard.press("ArrowRight")

@@ -355,7 +355,7 @@ def test_a_crowd_of_marks_stays_fluid(visits: Visits) -> None:
     frames = page.evaluate(
         """() => new Promise((done) => {
           const svg = document.querySelector("#large-stage svg"), place = svg.getBoundingClientRect(), times = [];
-          let last = performance.now(), left = 30;
+          let last = performance.now(), left = 15;
           const step = () => {
             const now = performance.now();
             times.push(now - last);

@@ -13,7 +13,8 @@ __all__ = ["column", "shown"]
 def shown(page: Page) -> dict[str, str]:
     """The numbers at the operating point."""
     keys = ("precision", "recall", "f1", "tp", "fp", "fn")
-    return {key: page.locator(f"#now-{key}").inner_text() for key in keys}
+    texts: list[str] = page.evaluate("keys => keys.map((key) => document.getElementById(`now-${key}`).innerText)", keys)
+    return dict(zip(keys, texts, strict=True))
 
 
 def column(page: Page, number: int) -> list[str]:
