@@ -34,7 +34,7 @@ CODES = {"begin": "begin_elsewhere", "end": "end_elsewhere", "too": "begin_and_e
 
 @pytest.fixture(scope="module")
 def sets() -> dict[str, Pair]:
-    few = {"aerial": first_images(drawn("aerial"), 20), "documents": first_images(drawn("documents"), 40)}
+    few = {"aerial": first_images(drawn("aerial"), 12), "documents": first_images(drawn("documents"), 30)}
     return {**{name: first_images(pair, 50) for name, pair in real().items()}, **few, "one class": drawn("one class")}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Pair = tuple[GroundTruth, Detections]
-    Boxes = np.ndarray[tuple[Any, ...], np.dtype[Any]]
+    Boxes = Any
 
 SETS = {"documents": drawn("documents"), "aerial": drawn("aerial")}
 WRITTEN: dict[str, Callable[[Boxes, Boxes], Boxes]] = {
@@ -117,7 +117,7 @@ def test_the_text_of_a_repair_of_classes_is_read_back() -> None:
 def test_boxes_that_are_not_those_of_their_own_masks_are_counted(fault: str) -> None:
     """The ground truth alone tells it, and its detections which of the two is wrong."""
     gt, dt = real()["val2014"]
-    other = {"hflip": turned(gt.boxes, sizes_of(gt, gt), "hflip"), "moved": np.add(gt.boxes, [300, 0, 0, 0])}
+    other = {"hflip": turned(gt.boxes, sizes_of(gt, gt), "hflip"), "moved": gt.boxes + np.array([300.0, 0, 0, 0])}
     wrong = dataclasses.replace(gt, boxes=other.get(fault, gt.boxes))
     found = [one for one in check(wrong) if one.code == "boxes_not_of_masks"]
     assert [one.harmful for one in found] == ([] if fault == "none" else [True])

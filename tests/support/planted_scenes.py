@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ DRAWN = {
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "knoll", "lotus")
 
 
+@cache
 def real() -> dict[str, tuple[GroundTruth, Detections]]:
     """The real sets with detections: those of COCO's API, and those of a network."""
     return {
@@ -63,6 +65,7 @@ def first_images(pair: tuple[GroundTruth, Detections], count: int) -> tuple[Grou
     return truth.filter(images=labels), found.filter(images=labels)
 
 
+@cache
 def drawn(name: str, seed: int = 0) -> tuple[GroundTruth, Detections]:
     """One of the data sets of `DRAWN`, with the detections of a simulated detector."""
     scene, rng = DRAWN[name], np.random.default_rng(seed)

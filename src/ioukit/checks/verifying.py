@@ -203,13 +203,15 @@ def _judged(
     """The finding for a suspicion; ``None`` if its repair shows too little effect."""
     names = tuple(str(cause) for cause in causes)
     harmful = suspicion.sure != "possible" or suspicion.refused
-    if suspicion.repair is None or not before:
-        return VerifiedSuspicion(suspicion, harmful, together_with=names, after_repairs=bool(names))
-    try:
-        after = case.repaired(suspicion.repair).summary
-    except ValueError as error:
-        message = f"{suspicion.message}. This is not computed: {error}"
-        suspicion = dataclasses.replace(suspicion, message=message, repair=None)
+    after: Mapping[str, float] = {}
+    if suspicion.repair is not None:
+        try:
+            repaired = case.repaired(suspicion.repair)
+            after = repaired.summary if before else {}
+        except ValueError as error:
+            message = f"{suspicion.message}. No repair is offered: {error}"
+            suspicion = dataclasses.replace(suspicion, message=message, repair=None)
+    if not after:
         return VerifiedSuspicion(suspicion, harmful, together_with=names, after_repairs=bool(names))
     moved = {key: _difference(before[key], after.get(key, _NAN)) for key in before}
     measure = main = next(iter(before))

@@ -41,8 +41,8 @@ def areas(case: Case) -> Iterator[Suspicion]:
         masks = masks_of(case.data, gt.take(rows)) if len(gt) else None
     except (DatasetError, OSError):
         masks = None  # masks that cannot be read are an error where masks are compared
-    of_masks = None if masks is None else np.asarray(masks.area, np.float64)
-    if of_masks is not None and (of_masks > 0).any():
+    if masks is not None and (masks.area > 0).any():
+        of_masks = np.asarray(masks.area, np.float64)
         around = pixel_boxes(masks.to_boxes(), len(rows))
         drawn = (of_masks > 0) & (gt.boxes[rows, 2:] > 0).all(axis=1)  # boxes without size are told elsewhere
         apart = drawn & (elementwise_iou(gt.boxes[rows], around, format="xywh") < HALF)

@@ -123,7 +123,7 @@ def rows_by_image(image: Places, rows: Places) -> Iterator[tuple[int, Places]]:
     """Each image, and which of the rows are on it, in their order; ``image`` is that of every row."""
     rows = rows[np.argsort(image[rows], kind="stable")]
     present, starts = np.unique(image[rows], return_index=True)
-    yield from zip(present.tolist(), np.split(rows, starts[1:]), strict=True)
+    yield from zip(present.tolist(), np.split(rows, starts)[1:], strict=True)
 
 
 def one_side(case: Case) -> Iterator[Suspicion]:
