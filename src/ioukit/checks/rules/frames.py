@@ -100,7 +100,7 @@ def frames(case: Case) -> Iterator[Suspicion]:
     if best is not None and best.reading.before >= MATCH and is_loose(case, now):
         return
     found = [] if best is None else [best]
-    truth = _best_frame(case, "ground_truth", now, case.ground_truth.boxes, "") if found or mean < MATCH else None
+    truth = _best_frame(case, "ground_truth", now, case.ground_truth.boxes, "") if found or mean < LITTLE else None
     # A network that gets images at two scales leaves some of the images, and some of these fit from either side.
     found += [] if truth is None or truth.reading.images else [truth]
     gains = [frame.reading.gain for frame in found]
