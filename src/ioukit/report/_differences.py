@@ -88,7 +88,7 @@ def difference_rows(
                     in_points(one.difference),
                     UNDEFINED if math.isnan(one.low) else f"{in_points(one.low)} to {in_points(one.high)}",
                     UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
-                    _verdict(one, lower_is_better=measure.quantity == "MR"),
+                    _verdict(one, lower_is_better=measure.lower_is_better),
                     _span(one, most),
                 )
             )

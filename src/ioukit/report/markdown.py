@@ -127,7 +127,7 @@ def _classes(evaluation: Evaluation, worst: int, room: int) -> list[str]:
 
 def _ranked(evaluation: Evaluation, main: Measure) -> list[ClassResult]:
     """The classes with a number, the worst first."""
-    sign = -1 if main.quantity == "MR" else 1  # a low miss rate is good
+    sign = -1 if main.lower_is_better else 1
     defined = [result for result in evaluation.per_class if not math.isnan(result.summary[main.key])]
     return sorted(defined, key=lambda result: (sign * result.summary[main.key], result.id))
 

@@ -191,8 +191,7 @@ def default_rules(protocol: Protocol) -> Rules:
     It breaks if the data show that the number fell. The main number of COCO is AP. A miss rate may not rise.
     """
     main = protocol.main_measure
-    rises = main.quantity == "MR"
-    rule = Rule(metric=main.key, may_rise_by=0.0) if rises else Rule(metric=main.key, may_fall_by=0.0)
+    rule = Rule(metric=main.key, may_rise_by=0.0) if main.lower_is_better else Rule(metric=main.key, may_fall_by=0.0)
     return Rules(rules=(rule,), source="the default rule")
 
 
