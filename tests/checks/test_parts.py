@@ -26,6 +26,7 @@ WRITTEN: dict[str, Callable[[Boxes, Boxes], Boxes]] = {
     "boxes=cxcywh": lambda boxes, _: in_format(boxes, "cxcywh"),
     "network=factor:0.5": lambda boxes, _: boxes / 2,
     "turn=vflip": lambda boxes, sizes: turned(boxes, sizes, "vflip"),
+    "units=fractions": lambda boxes, sizes: boxes / np.tile(sizes, 2),
 }
 
 
@@ -53,7 +54,7 @@ def test_a_fault_of_some_classes_is_told_of_these_and_mended(
     wrong = of_classes(pair, side, repair, classes)
     checked = check(*wrong)
     # Mirrored, or of half the size, either side fits: then the detections are named, if nothing tells.
-    either = side == "ground_truth" and not repair.startswith("boxes=")
+    either = side == "ground_truth" and repair.startswith(("network=", "turn="))
     expected = repair.replace("0.5", "2") if either else f"gt:{repair}" if side == "ground_truth" else repair
     assert checked.repairs[0] == f"{expected}@classes={','.join(map(str, classes))}"
     count = "2 classes" if len(classes) > 1 else "1 class"
@@ -85,19 +86,56 @@ def test_a_fault_of_all_classes_is_told_of_all() -> None:
     assert check(gt, wrong).repairs == ("boxes=cxcywh",)
 
 
+def in_frame(gt: GroundTruth, frame: str) -> Boxes:
+    """The boxes in the pixels of the network's image."""
+    mode, _, size = frame.partition(":")
+    scale, shift = unit_scales(sizes_of(gt, gt), mode)
+    network = float(size.split("x")[0])
+    return np.concatenate([(gt.boxes[:, :2] * scale + shift) * network, gt.boxes[:, 2:] * scale * network], axis=1)
+
+
 @pytest.mark.parametrize("frame", ["letterbox:640", "stretch:640x640", "shortest:800", "longest:500"])
 @pytest.mark.parametrize("name", ["documents", "val2014"])
 def test_ground_truth_of_resized_images_is_told_and_mended(name: str, frame: str) -> None:
     gt, dt = {**SETS, **real()}[name]
-    mode, _, size = frame.partition(":")
-    scale, shift = unit_scales(sizes_of(gt, gt), mode)
-    network = float(size.split("x")[0])
-    boxes = np.concatenate([(gt.boxes[:, :2] * scale + shift) * network, gt.boxes[:, 2:] * scale * network], axis=1)
+    boxes = in_frame(gt, frame)
     checked = check(dataclasses.replace(gt, boxes=boxes), dt)
     assert checked.repairs == (f"gt:network={frame}",)
     assert checked.findings[0].code == "other_image_size"
     assert checked.findings[0].suspicion.message.startswith("the boxes of the ground truth match if they are in the ")
     assert checked.findings[0].after == pytest.approx(evaluate(gt, dt).summary["AP"], abs=1e-2)
+
+
+@pytest.mark.parametrize("frame", ["letterbox:640", "stretch:512x512"])
+def test_ground_truth_of_some_resized_images_is_told_and_mended(frame: str) -> None:
+    gt, dt = real()["val2014"]
+    some = np.isin(gt.image_ids, gt.images.ids[::3])
+    wrong = dataclasses.replace(gt, boxes=np.where(some[:, None], in_frame(gt, frame), gt.boxes))
+    checked = check(wrong, dt)
+    assert checked.repairs == (f"gt:network={frame}@FILE",)
+    assert set(checked.findings[0].suspicion.images) <= set(gt.images.ids[::3].tolist())
+    assert checked.findings[0].after == pytest.approx(evaluate(gt, dt).summary["AP"], abs=1e-2)
+
+
+def test_masks_tell_the_side_of_boxes_of_half_the_size_on_some_images() -> None:
+    gt, dt = real()["val2014"]
+    for side, repair in ((gt, "gt:network=factor:0.5@FILE"), (dt, "network=factor:0.5@FILE")):
+        some = np.isin(side.image_ids, gt.images.ids[::3])[:, None]
+        wrong = dataclasses.replace(side, boxes=np.where(some, side.boxes / 2, side.boxes))
+        assert check(*((wrong, dt) if side is gt else (gt, wrong))).repairs == (repair,)
+
+
+def test_objects_that_are_annotated_again_in_another_class_are_a_note() -> None:
+    gt, dt = SETS["documents"]
+    again = gt.category_ids == 6
+    columns = {name: getattr(gt, name) for name in ("image_ids", "category_ids", "boxes")}
+    more = {name: column[again] for name, column in columns.items()} | {"category_ids": np.full(again.sum(), 9)}
+    merged: Any = {name: np.concatenate([column, more[name]]) for name, column in columns.items()}
+    wrong = GroundTruth.from_arrays(**merged, images=gt.images, categories=gt.categories)
+    (note,) = [one for one in check(wrong, dt) if one.code == "annotations_of_several_classes"]
+    assert not note.harmful
+    assert note.suspicion.message.startswith(f"{again.sum():,} of {len(wrong):,} annotations have the very box of an ")
+    assert "annotations_of_several_classes" not in {one.code for one in check(gt, dt)}
 
 
 def test_the_text_of_a_repair_of_classes_is_read_back() -> None:

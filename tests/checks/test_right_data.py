@@ -259,6 +259,32 @@ class TestScores:
             "images. The scores of some images are reversed"
         )
 
+    def test_an_order_is_that_of_all_objects_of_a_crowded_image(self) -> None:
+        """Only a part of these pairs is looked at for the places of boxes."""
+        rng, count, images = np.random.default_rng(0), 180, 20
+        image = np.repeat(np.arange(images), count)
+        boxes = np.hstack([rng.uniform(0, 2000, (len(image), 2)), rng.uniform(20, 40, (len(image), 2))])
+        gt = GroundTruth.from_arrays(
+            image_ids=image,
+            category_ids=image * 0,
+            boxes=boxes,
+            images=np.arange(images),
+            sizes=[[2048, 2048]] * images,
+        )
+        right = rng.random(len(image)) < 0.7
+        places = boxes + np.where(right, 1.0, 300.0)[:, None] * np.array([1, 1, 0, 0])
+        dt = Detections.from_arrays(
+            image_ids=image,
+            category_ids=image * 0,
+            boxes=places,
+            scores=np.clip(rng.normal(np.where(right, 0.7, 0.3), 0.1), 0, 1),
+        )
+        case = Case(Data(gt, dt))
+        assert len(np.unique(case.pairs.objects)) < len(gt)
+        assert not {code for code in suspected(gt, dt, "scores") if "say_nothing" in code or "boxes" in code}
+        reverse = other(dt, scores=np.where(image % 4 == 0, 1 - dt.scores, dt.scores))
+        assert "5 of 20 images" in suspected(gt, reverse, "scores")["scores_partly_reversed"][1]
+
     def test_images_whose_clear_objects_have_no_label_are_a_note(self) -> None:
         """The best detections of these images count as wrong, but their other scores are as low as elsewhere."""
         gt, dt = many_false_alarms()
@@ -272,6 +298,19 @@ class TestScores:
         ]
         assert not found.harmful
         assert found.suspicion.message.endswith("may be reversed, or objects there have no label")
+
+    def test_scores_up_to_255_are_of_no_unit_that_could_be_repaired(self) -> None:
+        gt, dt = scene(0)
+        (note,) = [one for one in check(gt, other(dt, scores=255 * dt.scores)) if "scores" in one.code]
+        assert (note.code, note.harmful, note.suspicion.repair) == ("scores_beyond_one", False, None)
+        some = np.isin(dt.image_ids, gt.images.ids[:20])
+        (found,) = [
+            one
+            for one in check(gt, other(dt, scores=np.where(some, 255 * dt.scores, dt.scores)))
+            if "scores" in one.code
+        ]
+        assert (found.code, found.harmful, found.suspicion.repair) == ("scores_of_two_units", True, None)
+        assert found.suspicion.hint == "write confidences"
 
     def test_reversed_scores_are_not_said_to_be_logits(self) -> None:
         gt, dt = scene(0)

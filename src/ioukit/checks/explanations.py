@@ -210,7 +210,7 @@ FAULTS = (
     ),
     Fault(
         "Scores in percent, logits, or costs",
-        ("scores_are_percent", "scores_are_logits", "scores_are_costs", "scores_of_two_units"),
+        ("scores_are_percent", "scores_are_logits", "scores_beyond_one", "scores_are_costs", "scores_of_two_units"),
         "AP is right; wrong if only some images have such scores",
         "Scores beyond 0 to 1; a reversed order raises AP",
         "`--repair scores=UNIT`",
@@ -245,8 +245,8 @@ FAULTS = (
         "Write the classes",
     ),
     Fault(
-        "Annotations doubled, or without size",
-        ("annotations_doubled", "annotations_without_size"),
+        "Annotations doubled, also in two classes, or without size",
+        ("annotations_doubled", "annotations_of_several_classes", "annotations_without_size"),
         "AP too low",
         "Annotations are compared with each other and with detections",
         "Annotate again",

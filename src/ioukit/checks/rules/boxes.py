@@ -170,21 +170,19 @@ def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
         yield _Candidate((("boxes", fmt),), as_xywh(boxes, fmt))
     known = np.logical_not(np.isnan(sizes.sum(axis=1)))
     small: NDArray[np.bool_] = known & (np.abs(boxes) <= MOST_OF_A_FRACTION).all(axis=1)
+    in_pixels = np.where(known[:, None], sizes, 1.0)
     if small.any() and (sizes[small] > 2 * MOST_OF_A_FRACTION).all():
-        sizes_of_small = np.where(small[:, None], np.nan_to_num(sizes, nan=1.0), 1.0)
-        yield _Candidate((("units", "fractions"),), as_pixels(boxes, sizes_of_small, "fractions"))
+        yield _Candidate((("units", "fractions"),), as_pixels(boxes, in_pixels, "fractions"))
         for fmt in FORMATS:
             steps = (("boxes", fmt), ("units", "fractions"))
             if fmt in ORDERS:  # fractions of the height come first there, or between those of the width
-                yield _Candidate(steps, as_pixels(as_xywh(boxes, fmt), sizes_of_small, "fractions"))
+                yield _Candidate(steps, as_pixels(as_xywh(boxes, fmt), in_pixels, "fractions"))
             else:
-                yield _Candidate(steps[::-1], as_xywh(as_pixels(boxes, sizes_of_small, "fractions"), fmt))
+                yield _Candidate(steps[::-1], as_xywh(as_pixels(boxes, in_pixels, "fractions"), fmt))
     extent = np.nan_to_num(sizes.max(axis=1, initial=0))
     far: NDArray[np.bool_] = known & (np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * extent)
     if far.any():
-        yield _Candidate(
-            (("units", "scaled-twice"),), as_pixels(boxes, np.where(known[:, None], sizes, 1.0), "scaled-twice")
-        )
+        yield _Candidate((("units", "scaled-twice"),), as_pixels(boxes, in_pixels, "scaled-twice"))
 
 
 def _suspicion(case: Case, side: Side, found: dict[Side, _Best]) -> Suspicion:

@@ -37,6 +37,7 @@ UNCHANGED = 0.004
 # A free size can fit a few objects by chance.
 FEWEST_OBJECTS = 6
 LITTLE = 0.3  # the mean IoU of the objects with their best detection, below which the format is doubted, too
+SHARE_BADLY = 0.1  # of the images, that match so badly
 AS_GOOD = 0.95  # of the gain of the better side: then either can be the wrong one
 BOTH = 1.1  # a format and a size must match better than either alone, as two free choices fit better by chance
 # Sizes and factors that people choose, from the roundest on; the last ones are as exact as the fit.
@@ -76,8 +77,8 @@ def frames(case: Case) -> Iterator[Suspicion]:
     one is reported. Where hardly anything matches, the same is tried with the boxes of the detections read in each
     other format.
 
-    The ground truth is looked at where objects match badly, or the detections match after a resizing. On images of one
-    size, or after a resizing by a factor, both sides match equally well.
+    The ground truth is looked at where a tenth of the images match badly, or the detections match after a resizing. On
+    images of one size, or after a resizing by a factor, both sides match equally well.
     """
     pairs = case.fewer_pairs
     if case.iou_type != "bbox" or not len(pairs.objects):
@@ -85,8 +86,7 @@ def frames(case: Case) -> Iterator[Suspicion]:
     boxes = case.detections.boxes
     now = case.overlaps_of(boxes, pairs=pairs)
     best = _best_frame(case, "detections", now, boxes, "")
-    mean = float(pairs.best(now).mean())
-    if mean < LITTLE:
+    if float(pairs.best(now).mean()) < LITTLE:
         # Another format hides the size, and the size hides the format.
         for fmt in FORMATS:
             given = as_xywh(boxes, fmt)
@@ -100,9 +100,11 @@ def frames(case: Case) -> Iterator[Suspicion]:
     if best is not None and best.reading.before >= MATCH and is_loose(case, now):
         return
     found = [] if best is None else [best]
-    truth = _best_frame(case, "ground_truth", now, case.ground_truth.boxes, "") if found or mean < LITTLE else None
+    badly = (pairs.per_image(pairs.best(now))[1] < LITTLE).mean() >= SHARE_BADLY
+    truth = _best_frame(case, "ground_truth", now, case.ground_truth.boxes, "") if found or badly else None
     # A network that gets images at two scales leaves some of the images, and some of these fit from either side.
-    found += [] if truth is None or truth.reading.images else [truth]
+    same_part = best is None or best.reading.images is not None
+    found += [] if truth is None or (truth.reading.images and not same_part) else [truth]
     gains = [frame.reading.gain for frame in found]
     found = [frame for frame in found if frame.reading.gain >= AS_GOOD * max(gains)]
     told = {frame.side: _suspicion(case, frame) for frame in found}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def duplicates(case: Case) -> Iterator[Suspicion]:
-    """Annotations with equal image, class and box; detections with an equal score, too."""
+    """Annotations with equal image, class and box, or with another class; detections with an equal score, too."""
     sides: list[tuple[Side, str]] = [("ground_truth", "annotations")]
     if case.data.detections is not None:
         sides.append(("detections", "detections"))
@@ -55,6 +55,7 @@ def duplicates(case: Case) -> Iterator[Suspicion]:
             count, len(data), "leave them out", examples(images[repeated > 0].tolist()),
             tuple(images[repeated > 0].tolist()), Repair("duplicates", side=side), must_improve=False,
         )  # fmt: skip
+    yield from _several_classes(case)
 
 
 def copies(case: Case) -> Iterator[Suspicion]:
@@ -79,6 +80,22 @@ def copies(case: Case) -> Iterator[Suspicion]:
                 count, len(once), "write each detection once",
                 examples(dict.fromkeys(once.image_labels()[again].tolist())),
             )  # fmt: skip
+
+
+def _several_classes(case: Case) -> Iterator[Suspicion]:
+    """Annotations with the very box of one of another class, as a merge of two lists of classes makes them."""
+    gt = case.ground_truth
+    once = gt.take(first_of_each(gt))
+    again = ~first_of_each(dataclasses.replace(once, category_ids=np.zeros(len(once), np.int64)))
+    count = int(again.sum())
+    if count >= max(FEWEST_PAIRS, LEAST_SHARE * len(once)):
+        yield Suspicion(
+            "annotations_of_several_classes", "possible",
+            f"{count:,} of {len(once):,} annotations have the very box of an earlier one of another class: a detector "
+            "that gives each object one class misses as many",
+            count, len(once), "write each object once, unless it belongs to several classes",
+            examples(dict.fromkeys(once.image_labels()[again].tolist())),
+        )  # fmt: skip
 
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).

@@ -11,6 +11,7 @@ from ioukit._words_and_colours import percent
 from ioukit.checks.case import MATCH, different, most_by_chance
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.overlap import overlap_join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,13 +115,23 @@ def _equal(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
-def _right(case: Case) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Detections of images with objects, and whether they overlap an object of their class by at least 0.5."""
-    pairs = case.pairs
-    rows, place = np.unique(pairs.detections, return_inverse=True)
-    best = np.zeros(len(rows))
-    np.maximum.at(best, place, np.where(pairs.same, case.overlaps, 0))
-    return rows, best >= MATCH
+def _right(case: Case) -> tuple[Places, NDArray[np.bool_]]:
+    """Detections of images with objects, and whether they overlap an object of their class by at least 0.5.
+
+    `Case.pairs` would not do: of images with many objects or detections, it has some only.
+    """
+    gt, dt = case.ground_truth, case.detections
+    objects = np.flatnonzero(~gt.crowd & (gt.boxes[:, 2:] > 0).all(axis=1))
+    rows = np.flatnonzero(np.isin(case.places, case.object_places[objects]))
+    boxes = rows[(dt.boxes[rows, 2:] > 0).all(axis=1)]
+    classes = np.unique(np.concatenate([dt.category_ids[boxes], gt.category_ids[objects]]), return_inverse=True)[1]
+    place = np.concatenate([case.places[boxes], case.object_places[objects]])
+    labels = place * (int(classes.max(initial=0)) + 1) + classes.reshape(-1)
+    found = overlap_join(
+        dt.boxes[boxes], gt.boxes[objects], min_iou=MATCH, labels1=labels[: len(boxes)], labels2=labels[len(boxes) :],
+        format="xywh", threads=case.threads,
+    )  # fmt: skip
+    return rows, np.isin(rows, boxes[found.rows])
 
 
 def _tells_right(case: Case, score: float) -> bool:
@@ -194,10 +205,10 @@ def _flat_images(labels: NDArray[Any], scores: FloatArray) -> list[int | str]:
 
 
 def _unit(case: Case, low: float, high: float) -> Iterator[Suspicion]:
-    """Percent or logits: of all images, which changes no rank, or of some images, which does."""
+    """Percent, logits or another unit: of all images, which changes no rank, or of some images, which does."""
     dt = case.detections
-    how = "logits" if low < 0 else "percent" if high <= HIGHEST_PERCENT else "logits"
-    words = {"percent": "percent", "logits": "logits, before the sigmoid function"}[how]
+    how = "logits" if low < 0 else "percent" if high <= HIGHEST_PERCENT else ""
+    words = {"percent": "percent", "logits": "logits, before the sigmoid function"}.get(how, "")
     images, where = np.unique(dt.image_labels(), return_inverse=True)
     beyond = (dt.scores < 0) | (dt.scores > 1)
     some = images[np.bincount(where, beyond, minlength=len(images)) > 0]
@@ -209,15 +220,16 @@ def _unit(case: Case, low: float, high: float) -> Iterator[Suspicion]:
             "scores_of_two_units", "likely",
             f"the scores of {len(some):,} of {len(images):,} images go beyond 0 to 1 ({within}), and those of "
             "the others do not",
-            count, len(dt), f"write confidences; these look like {words}", examples(some.tolist()), labels,
-            Repair("scores", how, images=labels), must_improve=False,
+            count, len(dt), f"write confidences{words and f'; these look like {words}'}", examples(some.tolist()),
+            labels, Repair("scores", how, images=labels) if how else None, must_improve=False,
         )  # fmt: skip
     else:
+        looks = f"they look like {words}" if how else "they are no confidences"
         yield Suspicion(
-            f"scores_are_{how}", "possible",
-            f"{within}: they look like {words}; their order, and so AP, stays the same",
+            f"scores_are_{how}" if how else "scores_beyond_one", "possible",
+            f"{within}: {looks}; their order, and so AP, stays the same",
             count, len(dt), "write confidences, for score thresholds and calibration", examples(some.tolist()),
-            repair=Repair("scores", how), must_improve=False,
+            repair=Repair("scores", how) if how else None, must_improve=False,
         )  # fmt: skip
 
 
@@ -318,12 +330,13 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
     score than a wrong one is 0.5 if scores say nothing.
     """
     dt = case.detections
-    if not len(case.pairs.detections) or len(np.unique(dt.scores)) == 1:
-        return
     rows, right = _right(case)
+    if not len(rows) or len(np.unique(dt.scores)) == 1:
+        return
     image, score = case.places[rows], dt.scores[rows]
-    yield from _partly_reversed(case, image, score, right)
-    if min(right.sum(), (~right).sum()) < FEWEST_RANKED:
+    reverse = list(_partly_reversed(case, image, score, right))
+    yield from reverse
+    if reverse or min(right.sum(), (~right).sum()) < FEWEST_RANKED:
         return
     higher, pairs = _pairs(score, right, np.zeros_like(image))
     over_all = float(higher.sum() / pairs.sum())
