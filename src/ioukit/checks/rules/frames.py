@@ -100,11 +100,14 @@ def frames(case: Case) -> Iterator[Suspicion]:
     if best is not None and best.reading.before >= MATCH and is_loose(case, now):
         return
     found = [] if best is None else [best]
-    badly = (pairs.per_image(pairs.best(now))[1] < LITTLE).mean() >= SHARE_BADLY
+    per_image = pairs.per_image(pairs.best(now))[1]
+    badly = (per_image < LITTLE).mean() >= SHARE_BADLY
     truth = _best_frame(case, "ground_truth", now, case.ground_truth.boxes, "") if found or badly else None
     # A network that gets images at two scales leaves some of the images, and some of these fit from either side.
+    some = truth.reading.images if truth is not None else None
     same_part = best is None or best.reading.images is not None
-    found += [] if truth is None or (truth.reading.images and not same_part) else [truth]
+    if truth is not None and (some is None or (same_part and len(some) >= SHARE_BADLY * len(per_image))):
+        found.append(truth)
     gains = [frame.reading.gain for frame in found]
     found = [frame for frame in found if frame.reading.gain >= AS_GOOD * max(gains)]
     told = {frame.side: _suspicion(case, frame) for frame in found}
