@@ -78,8 +78,8 @@ RepairOption: TypeAlias = Annotated[
         callback=_check_repairs,
         metavar="[gt:]NAME[=VALUE]",
         rich_help_panel=READING,
-        help="Read the data in another way, as `ioukit check` suggests: boxes=xyxy, gt:boxes=cxcywh, units=fractions, "
-        "classes=-1, images=stem, duplicates and others. Can be repeated.",
+        help="Read the data in another way, as `ioukit check` suggests: boxes=xyxy, gt:boxes=cxcywh@classes=3, "
+        "units=fractions, classes=-1, images=stem, duplicates and others. Can be repeated.",
     ),
 ]
 
