@@ -33,7 +33,7 @@ FITS, LIKE_OBJECTS = 0.6, 0.3
 
 
 def areas(case: Case) -> Iterator[Suspicion]:
-    """Areas that are larger than the box, or far from the area of the mask."""
+    """Boxes far from their own mask, and areas that are larger than the box, or far from the area of the mask."""
     gt = case.ground_truth
     of_boxes = gt.boxes[:, 2] * gt.boxes[:, 3]
     rows = np.linspace(0, len(gt) - 1, min(len(gt), LOOKED_AT)).astype(np.intp)

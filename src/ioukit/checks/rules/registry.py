@@ -64,7 +64,7 @@ for _rule in (
     Rule("empty-classes", "classes without objects or detections", f"{_HERE}.classes:empty", False),
     Rule("unknown-images", "images that the ground truth does not list", f"{_HERE}.images:unknown"),
     Rule("images-of-one-side", "images without detections or annotations", f"{_HERE}.images:one_side"),
-    Rule("duplicates", "rows that repeat an earlier one", f"{_HERE}.repeats:duplicates", False),
+    Rule("duplicates", "rows that repeat an earlier one, also in another class", f"{_HERE}.repeats:duplicates", False),
     Rule("copies", "detections that were written for several classes or images", f"{_HERE}.repeats:copies"),
     Rule("suppression", "missing or repeated NMS", f"{_HERE}.repeats:suppression"),
     Rule("rounding", "boxes that were rounded", f"{_HERE}.rounding:rounded", False),
@@ -72,7 +72,7 @@ for _rule in (
     Rule("labels", "annotations without size, doubled, or copied", f"{_HERE}.labels:labels", False),
     Rule("cuts", "boxes that end where their objects go on", f"{_HERE}.cuts:cuts"),
     Rule("near-chance", "numbers that are hardly above 0", f"{_HERE}.scores:near_chance"),
-    Rule("areas", "areas that are not those of the masks", f"{_HERE}.ground_truth:areas", False),
+    Rule("areas", "areas and boxes that are not those of the masks", f"{_HERE}.ground_truth:areas", False),
     Rule("crowds", "crowds that are not marked", f"{_HERE}.ground_truth:crowds", False),
     Rule("train-images", "images of the training set", f"{_HERE}.images:train_images", False),
 ):

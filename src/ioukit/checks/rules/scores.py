@@ -1,4 +1,4 @@
-"""A rule about scores: all equal, rounded, no confidences, or in two units."""
+"""Rules about scores: all equal, rounded, reversed on some images, no confidences, or in two units."""
 
 from __future__ import annotations
 
