@@ -235,11 +235,11 @@ def repetition(job: tuple[str, int, int]) -> str:
     options |= {"replicates": REPLICATES, "level": LEVEL, "threads": 1}
     numbers = list(intervals(models[0], KEYS, **options).values())
     difference = compare(*models, keys=DIFFERENCE, permutations=1, **options)[DIFFERENCE]
-    first, second = (replicate(one.matches, weights, measures=KEYS, threads=1).values for one in models)
-    at = KEYS.index(DIFFERENCE)
+    first = replicate(models[0].matches, weights, measures=KEYS, threads=1).values
+    second = replicate(models[1].matches, weights, measures=DIFFERENCE, threads=1).values
     plain = [
         *(interval_from_replicates(one.value, row, level=LEVEL) for one, row in zip(numbers, first.T, strict=True)),
-        interval_from_replicates(difference.difference, second[:, at] - first[:, at], level=LEVEL),
+        interval_from_replicates(difference.difference, second[:, 0] - first[:, KEYS.index(DIFFERENCE)], level=LEVEL),
     ]
     ours = [*numbers, difference]
     limits = {way: [(one.low, one.high) for one in found] for way, found in zip(WAYS, (ours, plain), strict=True)}

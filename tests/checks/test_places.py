@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ioukit import Detections, GroundTruth, evaluate
+from ioukit import Detections, GroundTruth, evaluate, pairwise_iou
 from ioukit.checks import RULES, Case, Checked, Data, check, repaired
 from ioukit.checks.repairs.boxes import unit_scales
+from ioukit.evaluation.protocols import LVIS
 from support.planted_faults import in_format
 from support.planted_scenes import drawn, first_images, real
 
@@ -449,6 +450,36 @@ def test_annotations_of_whole_images_are_found() -> None:
     )
     assert "annotations_of_whole_images" in suspected(tagged, FOUND, "labels")
     assert "annotations_of_whole_images" not in suspected(TRUTH, FOUND, "labels")
+
+
+@pytest.mark.parametrize("name", ["aerial", "crowd", "documents"])
+def test_a_class_that_is_annotated_on_half_of_the_images_is_found(name: str) -> None:
+    truth, found = drawn(name)
+    label = int(np.bincount(truth.category_ids).argmax())
+    kept = (truth.category_ids != label) | np.isin(truth.image_ids, truth.images.ids[::2])
+    merged = truth.take(kept)
+    message = suspected(merged, found, "labels")["classes_annotated_on_some_images"]
+    numbers = re.search(
+        r"of (\d+) images without an annotation of (.+), (\d+) have .* of at least ([\d.]+) .*; of (\d+) .*, (\d+) ha",
+        message,
+    )
+    assert numbers is not None
+    without, title, have, score, on, also = numbers.groups()
+    assert title == truth.categories.names[int(truth.categories.positions([label])[0])]
+    # Image by image: whether a detection of this class, with such a score, lies on no annotation.
+    counts = {True: [0, 0], False: [0, 0]}
+    for image in np.unique(merged.image_ids).tolist():
+        objects = merged.image_ids == image
+        ours = (found.image_ids == image) & (found.category_ids == label) & (found.scores >= float(score))
+        overlaps = pairwise_iou(found.boxes[ours], merged.boxes[objects], format="xywh")
+        there = label in merged.category_ids[objects]
+        counts[there][0] += 1
+        counts[there][1] += bool((overlaps.max(axis=1) < 0.1).any()) if ours.any() else 0
+    assert counts == {False: [int(without), int(have)], True: [int(on), int(also)]}
+    assert "classes_annotated_on_some_images" not in suspected(truth, found, "labels")
+    # LVIS's images say which classes were looked for.
+    case = Case(Data(merged, found), LVIS)
+    assert "classes_annotated_on_some_images" not in {one.code for one in RULES["labels"].function()(case)}
 
 
 def test_classes_that_collapsed_on_some_images_are_found() -> None:

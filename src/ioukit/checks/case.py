@@ -22,7 +22,7 @@ from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -112,6 +112,13 @@ def different(boxes: FloatArray) -> float:
 def most_by_chance(expected: float, times: float = 3.0) -> float:
     """How many chance explains at most: so many times the expected number and its standard deviation."""
     return times * (expected + math.sqrt(expected))
+
+
+def rows_by(values: NDArray[Any], rows: Rows) -> Iterator[tuple[int, Rows]]:
+    """Each image or class, and which of the rows are on it, in their order; ``values`` has that of every row."""
+    rows = rows[np.argsort(values[rows], kind="stable")]
+    present, starts = np.unique(values[rows], return_index=True)
+    yield from zip(present.tolist(), np.split(rows, starts)[1:], strict=True)
 
 
 class Case:

@@ -280,6 +280,13 @@ FAULTS = (
         "Annotate all objects",
     ),
     Fault(
+        "A class that is annotated on some images only, as in merged data sets",
+        ("classes_annotated_on_some_images",),
+        "AP of the class too low",
+        "On images without the class, sure detections lie on no annotation much oftener than on images with it",
+        "Annotate it on all images, or leave its detections out where it was not looked for",
+    ),
+    Fault(
         "Numbers rounded to a stride or to hundredths",
         ("*_rounded",),
         "AP at high IoU too low",

@@ -11,7 +11,7 @@ import numpy as np
 
 from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
-from ioukit.checks.case import MATCH, most_by_chance, pairwise_iou
+from ioukit.checks.case import MATCH, most_by_chance, pairwise_iou, rows_by
 from ioukit.checks.diagnosis.data_sets import SHARE_OF_IMAGES
 from ioukit.checks.repairs.images import places_by_position, places_by_stem, stem
 from ioukit.checks.repairs.repair import Repair
@@ -113,17 +113,10 @@ def _boxes_on(case: Case, places: Places, images: Places) -> Iterator[tuple[Floa
     ``places`` are the positions of the images of the detections.
     """
     gt, dt = case.ground_truth, case.detections
-    objects = dict(rows_by_image(case.object_places, np.flatnonzero(~gt.crowd)))
-    found, none = dict(rows_by_image(places, np.arange(len(dt)))), np.zeros(0, np.intp)
+    objects = dict(rows_by(case.object_places, np.flatnonzero(~gt.crowd)))
+    found, none = dict(rows_by(places, np.arange(len(dt)))), np.zeros(0, np.intp)
     for image in images.tolist():
         yield gt.boxes[objects.get(image, none)], dt.boxes[found.get(image, none)[:100]]
-
-
-def rows_by_image(image: Places, rows: Places) -> Iterator[tuple[int, Places]]:
-    """Each image, and which of the rows are on it, in their order; ``image`` is that of every row."""
-    rows = rows[np.argsort(image[rows], kind="stable")]
-    present, starts = np.unique(image[rows], return_index=True)
-    yield from zip(present.tolist(), np.split(rows, starts)[1:], strict=True)
 
 
 def one_side(case: Case) -> Iterator[Suspicion]:

@@ -1,4 +1,4 @@
-"""Rules about annotations: without size, doubled, one per class and image, copied from detections."""
+"""Rules about annotations: without size, doubled, copied, one per class and image, or missing on some images."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit._checks import agree
+from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
+from ioukit.checks.case import MATCH, different, most_by_chance, rows_by
 from ioukit.checks.rules.repeats import close_pairs
 from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.overlap import overlap_join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.checks.case import Case
+    from ioukit.typing import FloatArray
 
     Places = NDArray[np.int64]
 
@@ -28,6 +31,7 @@ MOST_TIMES = 3  # by so many people objects are annotated at most
 COPIED, NEARLY_ALL, EQUAL = 0.03, 0.95, 1e-6
 SEVERAL = 0.12
 WHOLE, MISSED = 0.03, 0.7
+ALONE, SOME = 0.1, 0.1  # IoU with an annotation; images where a class is found, but not annotated
 HALF_A_PIXEL = 0.501  # some tools round
 ALIKE = 0.02  # of the smaller side: half a pixel is much of a tiny object
 
@@ -40,6 +44,7 @@ def labels(case: Case) -> Iterator[Suspicion]:
         yield from _copied(case)
         yield from _one_per_class(case)
         yield from _whole_images(case)
+        yield from _on_some_images(case)
 
 
 def _without_size(case: Case) -> Iterator[Suspicion]:
@@ -152,3 +157,75 @@ def _whole_images(case: Case) -> Iterator[Suspicion]:
             count, len(gt), "leave out tags, which are no boxes",
             examples(dict.fromkeys(gt.image_labels()[whole].tolist())),
         )  # fmt: skip
+
+
+def _on_some_images(case: Case) -> Iterator[Suspicion]:
+    """Classes that the detector surely finds on images without their annotations, where nothing is annotated.
+
+    A detector that sees a class where none is does so on the images that have the class, too.
+    """
+    if case.rules.lists_looked_for is not None:
+        return  # the images say which classes were looked for
+    gt, dt, places, annotated = case.ground_truth, case.detections, case.places, np.unique(case.object_places)
+    least = _sure_scores(case)
+    sure = np.flatnonzero((dt.scores >= least) & np.isin(places, annotated))
+    alone = _on_nothing(case, sure)
+    objects = dict(rows_by(gt.category_ids, np.arange(len(gt))))
+    names = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    found: dict[str, Places] = {}
+    said, most = "", 0
+    for label, rows in rows_by(dt.category_ids, sure):
+        with_class = np.unique(case.object_places[objects[label]])
+        there, without = np.isin(places[rows], with_class), len(annotated) - len(with_class)
+        here, elsewhere = (rows[alone[rows] & part] for part in (there, ~there))
+        images, seen = np.unique(places[elsewhere]), len(np.unique(places[rows]))
+        false = len(np.unique(places[here]))
+        count = min(len(images), different(dt.boxes[elsewhere]))
+        by_chance = most_by_chance(without * (false + 1) / len(with_class))
+        if count < max(FEWEST, SOME * seen) or count <= by_chance:
+            continue
+        found[names[label]] = images
+        if len(images) > most:
+            most = len(images)
+            said = (
+                f"of {without:,} images without an annotation of {names[label]}, {most:,} have a detection of it with "
+                f"a score of at least {least[rows[0]]:.3g} that lies on no annotation (IoU below {ALONE:g}); of "
+                f"{len(with_class):,} images with one, {false:,} {'has' if false == 1 else 'have'} such a detection"
+            )
+    if found:
+        labels = case.labels(np.unique(np.concatenate(list(found.values()))))
+        yield Suspicion(
+            "classes_annotated_on_some_images", "likely",
+            f"{pluralize(len(found), 'class')} may be annotated on some images only: {said}",
+            len(found), len(objects), "annotate the class on all images, or leave it out where it was not looked for",
+            examples(found), labels,
+        )  # fmt: skip
+
+
+def _sure_scores(case: Case) -> FloatArray:
+    """(N,) the score that half of the detections of objects of its class reach; infinite of classes with few."""
+    dt, pairs = case.detections, case.pairs
+    right = np.unique(pairs.detections[pairs.same & (case.overlaps >= MATCH)])
+    ids, of_class = np.unique(dt.category_ids, return_inverse=True)
+    least = np.full(len(ids), np.inf)
+    for at, rows in rows_by(of_class, right):
+        if len(rows) >= FEWEST:
+            least[at] = float(f"{np.median(dt.scores[rows]):.3g}")  # as it is printed
+    return least[of_class]
+
+
+def _on_nothing(case: Case, rows: Places) -> NDArray[np.bool_]:
+    """(N,) which of some detections overlap no annotation; False of the others.
+
+    `Case.pairs` would not do: of images with many objects or detections, it has some only.
+    """
+    gt, dt = case.ground_truth, case.detections
+    rows = rows[(dt.boxes[rows, 2:] > 0).all(axis=1)]
+    objects = np.flatnonzero((gt.boxes[:, 2:] > 0).all(axis=1))
+    near = overlap_join(
+        dt.boxes[rows], gt.boxes[objects], min_iou=ALONE, labels1=case.places[rows],
+        labels2=case.object_places[objects], format="xywh", threads=case.threads,
+    )  # fmt: skip
+    alone = np.zeros(len(dt), np.bool_)
+    alone[np.delete(rows, near.rows)] = True
+    return alone

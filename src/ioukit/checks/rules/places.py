@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.checks.case import different, most_by_chance, pairwise_iou
+from ioukit.checks.case import different, most_by_chance, pairwise_iou, rows_by
 from ioukit.checks.repairs.boxes import TURNS, moved, turned, with_edges, with_sides
 from ioukit.checks.rules.edges import Shift, of_wrong_side, shift_of, within_a_step
-from ioukit.checks.rules.images import rows_by_image
 from ioukit.checks.rules.readings import NAMES, Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -276,10 +275,10 @@ def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> li
 def _of_other_images(case: Case) -> Iterator[Suspicion]:
     """Detections that overlap the objects of their own image no more than those of another image do."""
     gt, dt = case.ground_truth, case.detections
-    objects = {place: gt.boxes[rows] for place, rows in rows_by_image(case.object_places, np.flatnonzero(~gt.crowd))}
+    objects = {place: gt.boxes[rows] for place, rows in rows_by(case.object_places, np.flatnonzero(~gt.crowd))}
     best = np.argsort(-dt.scores, kind="stable")
     best = best[case.places[best] >= 0]
-    found = {place: dt.boxes[rows[:MOST_DETECTIONS]] for place, rows in rows_by_image(case.places, best)}
+    found = {place: dt.boxes[rows[:MOST_DETECTIONS]] for place, rows in rows_by(case.places, best)}
     both = [place for place in objects if place in found]
     looked_at = both[:: max(1, len(both) // MOST_IMAGES)]
     if len(looked_at) < FEWEST_IMAGES:

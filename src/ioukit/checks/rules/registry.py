@@ -69,7 +69,9 @@ for _rule in (
     Rule("suppression", "missing or repeated NMS", f"{_HERE}.repeats:suppression"),
     Rule("rounding", "boxes that were rounded", f"{_HERE}.rounding:rounded", False),
     Rule("scores", "scores that are equal, or no confidences", f"{_HERE}.scores:scores"),
-    Rule("labels", "annotations without size, doubled, or copied", f"{_HERE}.labels:labels", False),
+    Rule(
+        "labels", "annotations without size, doubled, copied, or missing for a class", f"{_HERE}.labels:labels", False
+    ),
     Rule("cuts", "boxes that end where their objects go on", f"{_HERE}.cuts:cuts"),
     Rule("near-chance", "numbers that are hardly above 0", f"{_HERE}.scores:near_chance"),
     Rule("areas", "areas and boxes that are not those of the masks", f"{_HERE}.ground_truth:areas", False),
