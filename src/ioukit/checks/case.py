@@ -177,6 +177,12 @@ class Case:
         return np.searchsorted(self.ground_truth.images.ids, self.ground_truth.image_ids)
 
     @cached_property
+    def class_names(self) -> Mapping[int, str]:
+        """The name of each listed class, by its id."""
+        listed = self.ground_truth.categories
+        return dict(zip(listed.ids.tolist(), listed.names, strict=True))
+
+    @cached_property
     def sizes(self) -> FloatArray:
         """(N, 2) width and height of the image of each detection, NaN if unknown."""
         return sizes_of_rows(self.data, self.detections)

@@ -166,12 +166,11 @@ def _collapsed(case: Case) -> Iterator[Suspicion]:
     values, times = np.unique(of_one, return_counts=True)
     number = int(values[times.argmax()])
     if times.max() >= DOMINANT * times.sum() and _finds_others(case, one, number):
-        names = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
         labels = case.labels(one)
         yield Suspicion(
             "classes_collapsed", "likely",
             f"on {len(one):,} of {int(several.sum()):,} images with objects of several classes, all detections have "
-            f"one class, mostly {names.get(number) or number!r}",
+            f"one class, mostly {case.class_names.get(number) or number!r}",
             len(one), int(several.sum()), "write the class of each detection", examples(labels), labels,
         )  # fmt: skip
 
@@ -308,9 +307,8 @@ def _suspicion(
     what = f"the classes are mapped: {listing}" if ">" in how else in_words(how)
     own, right, total = int((hits.given == hits.wanted)[chosen].sum()), int(then[chosen].sum()), int(chosen.sum())
     where = "" if labels is None else f" of {len(labels):,} images"
-    names = dict(zip(case.ground_truth.categories.ids.tolist(), case.ground_truth.categories.names, strict=True))
     moved = dict.fromkeys(
-        f"{given} is {names[wanted]} ({wanted})"
+        f"{given} is {case.class_names[wanted]} ({wanted})"
         for given, wanted in zip(hits.given[chosen & then].tolist(), hits.wanted[chosen & then].tolist(), strict=True)
         if given != wanted
     )

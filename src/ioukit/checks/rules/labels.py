@@ -171,7 +171,7 @@ def _on_some_images(case: Case) -> Iterator[Suspicion]:
     sure = np.flatnonzero((dt.scores >= least) & np.isin(places, annotated))
     alone = _on_nothing(case, sure)
     objects = dict(rows_by(gt.category_ids, np.arange(len(gt))))
-    names = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    names = {number: name or str(number) for number, name in case.class_names.items()}
     found: dict[str, Places] = {}
     said, most = "", 0
     for label, rows in rows_by(dt.category_ids, sure):

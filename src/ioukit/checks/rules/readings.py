@@ -87,9 +87,7 @@ class Reading(NamedTuple):
         if self.images is not None:
             where = f" of {pluralize(len(self.images), 'image')}"
         elif self.classes is not None:
-            categories = case.ground_truth.categories
-            names = dict(zip(categories.ids.tolist(), categories.names, strict=True))
-            named = tuple(names[number] or number for number in self.classes)
+            named = tuple(case.class_names[number] or number for number in self.classes)
             where, best = f" of {pluralize(len(named), 'class')}", "the best detection of their class"
         rows = self.rows(case.data.of(side))
         return Suspicion(
