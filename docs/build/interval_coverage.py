@@ -9,7 +9,7 @@ size, in how many objects an image has, and in false positives; images differ in
 classes. What a class is does not depend on how frequent it is. So the true AP of a class is that of a set of 60,000
 images that all have the class, without the bias that random halves of it show; that of a population is the mean over
 its classes. A second model finds less of the same objects, with errors of its own, for the difference of two models.
-Twenty other populations are those of ``detector_populations.py`` and ``further_populations.py``.
+Other populations are those of ``detector_populations.py``, ``further_populations.py`` and ``held_populations.py``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import detector_populations
 import further_populations
+import held_populations
 import numpy as np
 
 import ioukit
@@ -91,13 +92,13 @@ POPULATIONS = {
     "videos": Population("videos", np.full(10, 0.25), (320, 1200), videos=40),
     "one": Population("one class", np.array([0.6]), (50, 200)),
 }
-OTHERS = detector_populations.POPULATIONS | further_populations.POPULATIONS
+OTHERS = detector_populations.POPULATIONS | further_populations.POPULATIONS | held_populations.POPULATIONS
 PARTS = {
     "populations": (POPULATIONS, "these populations"),
     "others": (detector_populations.POPULATIONS, "the ten difficult ones"),
     "further": (further_populations.POPULATIONS, "the ten later ones"),
+    "held": (held_populations.POPULATIONS, "the eight that were held back"),
 }
-LAST = ("crowds", "fog", "insects", "shelves", "ships")  # measured only after the last change of limits of numbers
 SETS = {name: one.images for name, one in POPULATIONS.items()} | {name: one.sizes for name, one in OTHERS.items()}
 TITLES = {name: one.title for name, one in (*POPULATIONS.items(), *OTHERS.items())}
 
@@ -329,7 +330,8 @@ def kind_of(warning: str) -> str:
     if "close to" in warning:
         return warning
     without = re.sub(r"\d[\d,]*", "N", warning)
-    of_images = re.sub(r"N (image|cluster)s?\b", "N images (or clusters)", without).replace(
+    of_images = re.sub(r"N (image|cluster)s?\b", "N images (or clusters)", without)
+    of_images = re.sub(r"one (image|cluster)\b", "one image (or cluster)", of_images).replace(
         "more clusters", "more images"
     )
     return re.sub(r"N class(es)?\b", "N classes", of_images)
@@ -393,14 +395,12 @@ def words(found: dict[str, Any]) -> str:
     said = [words_of(cells_of(found, [part]), what) for part, (_, what) in PARTS.items()]
     shares = sorted(100 * cell["another set"] for key, cell in cells_of(found) if key in KEYS)
     low, middle, high = (float(np.quantile(shares, one)) for one in (0.05, 0.5, 0.95))
-    last = [made[key] for name in LAST for made in found["further"][name]["images"].values() for key in COLUMNS]
     samples = min(made["samples"] for key, made in cells_of(found) if key == DIFFERENCE)
     within = 196 * math.sqrt(LEVEL * (1 - LEVEL) / samples)
-    said.append(f"In the five of these that were measured last, they hold in {held(last)}.")
     said.append(
         f"The number of another sample lies within `another_set` in {middle:.0f} % of the pairs of samples (median of "
         f"{len(shares)} rows and numbers; nine tenths of them have {low:.0f} to {high:.0f}). With {samples} samples, a "
-        f"share of 95 is known within {within:.1f}."
+        f"share of 95 % is known within {within:.1f}."
     )
     return " ".join(said)
 

@@ -350,6 +350,31 @@ def test_a_number_close_to_an_end_is_told(hits: int, end: str | None) -> None:
     )
 
 
+@pytest.mark.parametrize(("herd", "said"), [(4, None), (5, "one image has 11 % of the objects that count")])
+def test_an_image_with_many_of_the_objects_is_told(herd: int, said: str | None) -> None:
+    """Of 44 or 45 objects on 41 images, one has 4 or 5."""
+    image = [0] * herd + list(range(1, 41))
+    truth = GroundTruth.from_arrays(
+        image_ids=image, category_ids=np.arange(len(image)) % 2, boxes=np.tile([0.0, 0, 50, 50], (len(image), 1))
+    )
+    found = Detections.from_arrays(
+        image_ids=image,
+        category_ids=np.arange(len(image)) % 2,
+        boxes=truth.boxes,
+        scores=np.linspace(1, 0.5, len(image)),
+    )
+    evaluation = evaluate(truth, found[::2])
+    for one in (evaluation.interval("AP", replicates=20), compare(evaluation, evaluate(truth, found), keys="AP")["AP"]):
+        assert [text for text in one.warnings if "has" in text and "objects" in text] == ([said] if said else [])
+    scene = np.maximum(np.arange(41) // 2, 3)  # eight images in the first scene, two in the others
+    assert len(np.unique(scene)) < 20
+    texts = evaluation.interval("AP", replicates=20, clusters=scene).warnings
+    assert not any("one cluster has" in text for text in texts)  # said already: there are few clusters
+    per_image = np.r_[np.zeros(7), np.arange(1, 35)]
+    texts = evaluation.interval("AP", replicates=20, clusters=per_image).warnings
+    assert any(text.startswith("one cluster has") for text in texts)
+
+
 def test_a_number_that_no_image_changes_says_that_its_error_is_unknown() -> None:
     truth = ground_truth(3)
     found = model(truth, 3)

@@ -31,6 +31,8 @@ class ClassClusters:
     """One image of each cluster of each of them, in their order."""
     _starts: npt.NDArray[np.intp]
     """Where in this list each class begins."""
+    _objects: npt.NDArray[np.intp]
+    """How many objects of the class this cluster has."""
 
     @classmethod
     def of(cls, table: MatchTable, groups: ImageGroups, area_range: str) -> ClassClusters:
@@ -38,16 +40,18 @@ class ClassClusters:
         counted = ~table.ignores(area_range)
         category = table.evaluated_category(table.objects.category)[counted].astype(np.int64)
         cluster = groups.cluster[table.objects.image[counted]]
-        pairs = np.unique(category * groups.num_clusters + cluster)
+        pairs, objects = np.unique(category * groups.num_clusters + cluster, return_counts=True)
         present, starts = np.unique(pairs // groups.num_clusters, return_index=True)
         _, first_images = np.unique(groups.cluster, return_index=True)
         counts = np.bincount(pairs // groups.num_clusters, minlength=len(table.evaluated))
-        return cls(counts, present, first_images[pairs % groups.num_clusters], starts)
+        return cls(counts, present, first_images[pairs % groups.num_clusters], starts, objects)
 
-    def carriers(self, classes: npt.NDArray[np.bool_]) -> int:
-        """How many clusters have objects of some of the (K,) classes."""
+    def objects_on(self, classes: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+        """How many objects of some of the (K,) classes there are on each cluster that has any."""
         of_pairs = np.repeat(self._present, np.diff(np.append(self._starts, len(self._images))))
-        return len(np.unique(self._images[classes[of_pairs]]))
+        kept = classes[of_pairs]
+        found = np.bincount(self._images[kept], self._objects[kept])
+        return found[found > 0].astype(np.intp)
 
     def vanished(self, weights: Weights) -> npt.NDArray[np.int64]:
         """(K,) in how many of the (B, I) replicates each class has no objects, although the data has some."""
@@ -126,7 +130,7 @@ def clusters_of_numbers(table: MatchTable, groups: ImageGroups, numbers: NamedNu
     areas = [protocol.area_of(one) for one in numbers.measures]
     on = {area: ClassClusters.of(table, groups, area) for area in dict.fromkeys(areas)}
     found = [
-        on[areas[column]].carriers(in_group(table.evaluated, protocol, numbers.measures[column].group))
+        len(on[areas[column]].objects_on(in_group(table.evaluated, protocol, numbers.measures[column].group)))
         if of_class < 0
         else on[areas[column]].counts[of_class]
         for column, of_class in numbers.pairs

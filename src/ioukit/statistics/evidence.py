@@ -37,7 +37,7 @@ from ioukit.statistics.student import t_quantile
 FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 20, 4, 3
 _NO_CHANGE = "no image changes the number, so its error is unknown"
 _BOOTSTRAP_SHORT = math.sqrt(1.2)  # by so much is the bootstrap's error of a number too small; not of a difference
-_LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END = 1 / 3, 0.05, 1 / 4, 0.1
+_LARGE_BIAS, _MANY_UNSEEN, _MANY_RARE, _NEAR_END, _MUCH_ON_ONE = 1 / 3, 0.05, 1 / 4, 0.1, 0.1
 
 
 class Estimate(NamedTuple):
@@ -270,18 +270,23 @@ class Evidence:
         """On how many clusters a number has objects that count."""
         if of_class >= 0:
             return int(self.clusters_of(column)[of_class])
-        return self._on[self._area(column)].carriers(self._counted(column))
+        return len(self._objects_on(column))
+
+    def _objects_on(self, column: int) -> npt.NDArray[np.intp]:
+        """How many objects that count for a mean over classes there are on each cluster that has any."""
+        return self._on[self._area(column)].objects_on(self._counted(column))
 
     def _warnings(self, column: int, of_class: int, spread: _Spread) -> list[str]:
         warnings, noun = [], "image" if self.groups.each_image else "cluster"
-        on = self._rests_on(column, of_class)
         if of_class >= 0:
-            if 0 < on < _FEW_ON:
+            if 0 < (on := self._rests_on(column, of_class)) < _FEW_ON:
                 warnings.append(f"the class is on {pluralize(on, noun)}")
         elif self.groups.num_clusters < FEW_CLUSTERS:
             warnings.append(f"there are {pluralize(self.groups.num_clusters, noun)}")
-        elif on < FEW_CLUSTERS:
-            warnings.append(f"the objects that count are on {pluralize(on, noun)}")
+        elif len(objects := self._objects_on(column)) < FEW_CLUSTERS:
+            warnings.append(f"the objects that count are on {pluralize(len(objects), noun)}")
+        elif (share := float(objects.max() / objects.sum())) > _MUCH_ON_ONE:
+            warnings.append(f"one {noun} has {percent(share, 0)} of the objects that count")
         if spread.share_unseen > _MANY_UNSEEN:
             warnings.append(f"more {noun}s would show further classes, about {percent(spread.share_unseen, 0)} of all")
         return warnings
