@@ -31,7 +31,8 @@ MOST_TIMES = 3  # by so many people objects are annotated at most
 COPIED, NEARLY_ALL, EQUAL = 0.03, 0.95, 1e-6
 SEVERAL = 0.12
 WHOLE, MISSED = 0.03, 0.7
-ALONE, SOME = 0.1, 0.1  # IoU with an annotation; images where a class is found, but not annotated
+ALONE, INSIDE = 0.1, 0.5  # IoU with an annotation; share of a detection in a crowd
+SOME = 0.1  # of the images where a class is found, it is not annotated
 HALF_A_PIXEL = 0.501  # some tools round
 ALIKE = 0.02  # of the smaller side: half a pixel is much of a tiny object
 
@@ -188,9 +189,10 @@ def _on_some_images(case: Case) -> Iterator[Suspicion]:
         if len(images) > most:
             most = len(images)
             said = (
-                f"of {without:,} images without an annotation of {names[label]}, {most:,} have a detection of it with "
-                f"a score of at least {least[rows[0]]:.3g} that lies on no annotation (IoU below {ALONE:g}); of "
-                f"{len(with_class):,} images with one, {false:,} {'has' if false == 1 else 'have'} such a detection"
+                f"of {without:,} annotated images that have no {names[label]}, {most:,} have a detection of one with a "
+                f"score of at least {least[rows[0]]:.3g} that lies on no annotation (IoU below {ALONE:g}) and in no "
+                f"crowd; of {len(with_class):,} images that have one, {false:,} {'has' if false == 1 else 'have'} "
+                "such a detection"
             )
     if found:
         labels = case.labels(np.unique(np.concatenate(list(found.values()))))
@@ -215,17 +217,25 @@ def _sure_scores(case: Case) -> FloatArray:
 
 
 def _on_nothing(case: Case, rows: Places) -> NDArray[np.bool_]:
-    """(N,) which of some detections overlap no annotation; False of the others.
+    """(N,) which of some detections overlap no annotation, and lie in no crowd; False of the others.
 
-    `Case.pairs` would not do: of images with many objects or detections, it has some only.
+    `Case.pairs` would not do: of images with many objects or detections, it has some only, and no crowds.
     """
     gt, dt = case.ground_truth, case.detections
     rows = rows[(dt.boxes[rows, 2:] > 0).all(axis=1)]
-    objects = np.flatnonzero((gt.boxes[:, 2:] > 0).all(axis=1))
-    near = overlap_join(
-        dt.boxes[rows], gt.boxes[objects], min_iou=ALONE, labels1=case.places[rows],
-        labels2=case.object_places[objects], format="xywh", threads=case.threads,
-    )  # fmt: skip
+    drawn = (gt.boxes[:, 2:] > 0).all(axis=1)
+    objects, crowds = np.flatnonzero(drawn), np.flatnonzero(drawn & gt.crowd)
     alone = np.zeros(len(dt), np.bool_)
-    alone[np.delete(rows, near.rows)] = True
+    alone[rows] = True
+    for near in (
+        overlap_join(
+            dt.boxes[rows], gt.boxes[objects], min_iou=ALONE, labels1=case.places[rows],
+            labels2=case.object_places[objects], format="xywh", threads=case.threads,
+        ),
+        overlap_join(
+            dt.boxes[rows], gt.boxes[crowds], min_iou=INSIDE, metric="ioa", of="first", labels1=case.places[rows],
+            labels2=case.object_places[crowds], format="xywh", threads=case.threads,
+        ),
+    ):  # fmt: skip
+        alone[rows[near.rows]] = False
     return alone
