@@ -1,6 +1,6 @@
 """How often do intervals of AP of a single class hold the true number? By how many images have the class.
 
-    python docs/build/class_coverage.py true RESULTS.jsonl        # half an hour: the true numbers
+    python docs/build/class_coverage.py true RESULTS.jsonl        # ten minutes: the true numbers
     python docs/build/class_coverage.py run RESULTS.jsonl [--samples 20] [--workers 2]   # can be continued
     python docs/build/class_coverage.py summarise RESULTS.jsonl   # writes docs/data/class_coverage.json
 
